@@ -17,8 +17,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use weft_device::{
-    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, SourceText,
-    Streaming, Tuning, Weight,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Packing as _, Program, ProgramId, RowsCopied,
+    RowsOf16, SourceText, Streaming, Tuning, Weight,
 };
 use weft_gpu::{Binds, Scheduler, ScratchBytes, WeightLayout, cuda_hardware, lay_out, slots};
 use weft_kern::Sizes;
@@ -52,7 +52,7 @@ pub struct Emulator {
     /// Stacks of a block's threads.
     stacks: Vec<u8>,
     /// What weights get once they are waited for. Until then they have poison.
-    coming: BTreeMap<BufferId, (Weight, usize)>,
+    coming: BTreeMap<BufferId, Vec<(Weight, RowsCopied)>>,
     /// How many kernels were launched; each is a new seed.
     launches: u64,
     /// The edit to texts before they are compiled.
@@ -233,11 +233,29 @@ impl Emulator {
     }
 }
 
+impl Emulator {
+    /// The bytes of rows of a weight that are replaced.
+    fn replaced(
+        &mut self,
+        buffer: BufferId,
+        with: &Weight,
+        copied: &RowsCopied,
+    ) -> Result<&mut [u8], DeviceError> {
+        let tile = RowsOf16.tile(with.ty, with.row_len);
+        let wrong = || DeviceError::Usage(format!("{copied:?} of {buffer:?} are not whole tiles"));
+        let tile = tile.ok_or_else(wrong)?;
+        let bytes = self.buffers[buffer.0 as usize].memory.bytes_mut();
+        let rows = bytes.len() / tile.bytes * tile.rows;
+        let (from, to) = copied.bytes(tile, (with.rows, rows)).ok_or_else(wrong)?;
+        bytes.get_mut(to..to + from.len()).ok_or_else(wrong)
+    }
+}
+
 /// Writes a weight in this layout.
-fn fill(memory: &mut Memory, weight: &Weight, layout: WeightLayout) -> Result<(), DeviceError> {
+fn fill(bytes: &mut [u8], weight: &Weight, layout: WeightLayout) -> Result<(), DeviceError> {
     let mut at = 0;
     lay_out(weight, layout, |piece| {
-        let to = memory.bytes_mut().get_mut(at..).and_then(|rest| rest.get_mut(..piece.len()));
+        let to = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..piece.len()));
         let to = to.ok_or_else(|| DeviceError::Usage("a weight that is larger than its buffer".into()))?;
         to.copy_from_slice(piece);
         at += piece.len();
@@ -248,28 +266,33 @@ fn fill(memory: &mut Memory, weight: &Weight, layout: WeightLayout) -> Result<()
 impl Streaming for Emulator {
     fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError> {
         let known = self.buffers.get(buffer.0 as usize);
-        let bytes = (*with.bytes).as_ref().len();
-        let alike = |known: &Buffer| known.weight == Some(WeightLayout::of(with)) && known.bytes == bytes;
-        match known.is_some_and(alike) {
+        match known.is_some_and(|known| known.weight == Some(WeightLayout::of(with))) {
             true => Ok(()),
             false => Err(DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}"))),
         }
     }
 
-    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
+    /// The rows hold nothing until they are waited for.
+    fn replace(&mut self, buffer: BufferId, with: &Weight, rows: &[RowsCopied]) -> Result<(), DeviceError> {
         self.prepare(buffer, with)?;
-        self.buffers[buffer.0 as usize].memory.bytes_mut().fill(POISON);
-        self.coming.insert(buffer, (with.clone(), unread));
+        for copied in rows {
+            self.replaced(buffer, with, copied)?.fill(POISON);
+            self.coming.entry(buffer).or_default().push((with.clone(), copied.clone()));
+        }
         Ok(())
     }
 
+    fn is_replaced(&mut self, buffer: BufferId) -> Result<bool, DeviceError> {
+        let coming = self.coming.contains_key(&buffer);
+        self.wait_for(buffer)?;
+        Ok(!coming)
+    }
+
     fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {
-        let Some((weight, unread)) = self.coming.remove(&buffer) else { return Ok(()) };
-        let memory = &mut self.buffers[buffer.0 as usize].memory;
-        fill(memory, &weight, WeightLayout::of(&weight))?;
-        let bytes = memory.bytes_mut();
-        let unread = bytes.len() / weight.rows.max(1) * unread;
-        bytes[..unread].fill(POISON);
+        for (weight, copied) in self.coming.remove(&buffer).unwrap_or_default() {
+            let part = weight.part(copied.from.clone(), RowsOf16.tile(weight.ty, weight.row_len));
+            fill(self.replaced(buffer, &weight, &copied)?, &part, WeightLayout::of(&part))?;
+        }
         Ok(())
     }
 }
@@ -300,7 +323,7 @@ impl Device for Emulator {
         let bytes = weight.check()?;
         let layout = WeightLayout::of(&weight);
         let mut memory = self.memory(layout.bytes(&weight)?)?;
-        fill(&mut memory, &weight, layout)?;
+        fill(memory.bytes_mut(), &weight, layout)?;
         Ok(self.add(Buffer { memory, bytes, weight: Some(layout) }))
     }
 

@@ -108,19 +108,19 @@ pub(crate) fn weight(
     let layout = WeightLayout::of(weight);
     let bytes = layout.bytes(weight)?;
     let memory = DeviceMemory::zeroed(context, bytes).map_err(|failure| error(bytes, &failure))?;
-    fill(staging, &memory, weight, layout, error)?;
+    fill(staging, (&memory, 0), weight, layout, error)?;
     Ok(Buffer { memory, bytes: weight.check()?, weight: Some(layout) })
 }
 
-/// Writes a weight in this layout to a memory, after all work before.
+/// Writes a weight in this layout to a memory, from a place on, after all work before.
 pub(crate) fn fill(
     staging: &mut HostMemory,
-    memory: &DeviceMemory,
+    (memory, first): (&DeviceMemory, usize),
     weight: &Weight,
     layout: WeightLayout,
     error: impl Fn(usize, &Failure) -> DeviceError,
 ) -> Result<(), DeviceError> {
-    let mut at = 0;
+    let mut at = first;
     lay_out(weight, layout, |piece| {
         staging.write(memory, at, piece).map_err(|failure| error(piece.len(), &failure))?;
         at += piece.len();

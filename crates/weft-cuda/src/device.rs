@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Probe, Program,
-    ProgramId, RowsOf16, SourceText, Span, Staging, Streaming, Timing, Timings, Tuning, Weight,
+    ProgramId, RowsCopied, RowsOf16, SourceText, Span, Staging, Streaming, Timing, Timings, Tuning, Weight,
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
@@ -242,12 +242,17 @@ impl Streaming for CudaDevice {
         stream.prepare(context, (buffer, to), with, failed)
     }
 
-    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
+    fn replace(&mut self, buffer: BufferId, with: &Weight, rows: &[RowsCopied]) -> Result<(), DeviceError> {
         let CudaDevice { buffers, stream, staging, caps, .. } = self;
         let to = buffers.get(buffer);
         let to = to.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} does not exist")))?;
         let failed = |failure: &Failure| error(&caps.name, "to replace a weight", to.bytes, failure);
-        stream.replace(staging, (buffer, to), (with, unread), failed)
+        stream.replace(staging, (buffer, to), (with, rows), failed)
+    }
+
+    fn is_replaced(&mut self, buffer: BufferId) -> Result<bool, DeviceError> {
+        let replaced = self.stream.is_replaced(&self.context, buffer);
+        replaced.map_err(|failure| self.failed("to replace a weight", 0, &failure))
     }
 
     fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-use weft_device::{BufferId, DeviceError, Packing as _, RowsOf16, Weight, WeightBytes};
+use weft_device::{BufferId, DeviceError, Packing as _, RowsCopied, RowsOf16, Weight, WeightBytes};
 use weft_gpu::WeightLayout;
 
 use crate::buffers::{self, Buffer, HostMemory};
@@ -41,7 +41,7 @@ impl Stream {
         failed: impl Fn(&Failure) -> DeviceError,
     ) -> Result<(), DeviceError> {
         let layout = WeightLayout::of(with);
-        if to.weight != Some(layout) || to.bytes != (*with.bytes).as_ref().len() {
+        if to.weight != Some(layout) {
             return Err(DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}")));
         }
         if let Entry::Vacant(new) = self.replaced.entry(buffer) {
@@ -59,20 +59,35 @@ impl Stream {
         &mut self,
         staging: &mut HostMemory,
         (buffer, to): (BufferId, &Buffer),
-        (with, unread): (&Weight, usize),
+        (with, rows): (&Weight, &[RowsCopied]),
         failed: impl Fn(&Failure) -> DeviceError,
     ) -> Result<(), DeviceError> {
-        let (Some(done), Some(layout)) = (self.replaced.get(&buffer), to.weight) else {
+        let tile = RowsOf16.tile(with.ty, with.row_len);
+        let (Some(done), Some(layout), Some(tile)) = (self.replaced.get(&buffer), to.weight, tile) else {
             return Err(DeviceError::Usage(format!("{buffer:?} is not prepared to be replaced")));
         };
+        let most = to.memory.bytes() / tile.bytes * tile.rows;
+        let bytes = |copied: &RowsCopied| copied.bytes(tile, (with.rows, most));
+        if let Some(wrong) = rows.iter().find(|copied| bytes(copied).is_none()) {
+            return Err(DeviceError::Usage(format!("{wrong:?} of {buffer:?} are not whole tiles")));
+        }
         let source = with.tiles.as_ref().and_then(|tiles| self.sources.get(&address(tiles))?.as_ref());
-        let Some(source) = source else {
-            // After all work, and before all that follows.
-            return buffers::fill(staging, &to.memory, with, layout, |_, failure| failed(failure));
-        };
-        let tile = RowsOf16.tile(with.ty, with.row_len);
-        let skipped = tile.map_or(0, |tile| unread / tile.rows * tile.bytes);
-        source.copy(skipped, &to.memory, done).map_err(|failure| failed(&failure))
+        if let Some(source) = source {
+            let copied = rows.iter().filter_map(bytes);
+            return source.copy(copied, &to.memory, done).map_err(|failure| failed(&failure));
+        }
+        // After all work, and before all that follows.
+        for copied in rows {
+            let part = with.part(copied.from.clone(), Some(tile));
+            let at = copied.to / tile.rows * tile.bytes;
+            buffers::fill(staging, (&to.memory, at), &part, layout, |_, failure| failed(failure))?;
+        }
+        Ok(())
+    }
+
+    /// Whether all copies to a weight have ended.
+    pub(crate) fn is_replaced(&self, context: &Context, buffer: BufferId) -> Result<bool, Failure> {
+        self.replaced.get(&buffer).map_or(Ok(true), |done| context.has_ended(done))
     }
 
     /// Makes later work wait for a weight that is being replaced.

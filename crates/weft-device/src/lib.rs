@@ -66,7 +66,7 @@ pub use reference::{ReferenceBackend, ReferenceDevice};
 pub use roof::{Probe, Roof};
 pub use split::SplitDevice;
 pub use staging::Staging;
-pub use streaming::Streaming;
+pub use streaming::{RowsCopied, Streaming};
 pub use target::{SourceText, Target};
 pub use timing::Timing;
 pub use timings::{Lane, Span, Timings};

@@ -1,6 +1,6 @@
 //! Linking: plans, bound to weights and states, become one program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub struct Instance {
     /// For each [`Source::Input`] of which the plan reads columns: how many columns come before those that are this instance's. The plan
     /// itself reads the first columns of its input.
     pub columns: BTreeMap<String, usize>,
+    /// The outputs that are kept when the program has run, and where.
+    pub kept: BTreeMap<String, Region>,
 }
 
 /// Columns that a plan reads of a wider value begin at a multiple of this many bytes: devices load whole vectors, and the CPU whole cache
@@ -137,6 +139,7 @@ pub fn link(
         kinds: BTreeMap::new(),
         pool: Vec::new(),
         constants: Vec::new(),
+        kept: BTreeSet::new(),
         program: Program { max, kernels: Vec::new(), launches: Vec::new() },
     };
     let mut parts = Vec::with_capacity(instances.len());
@@ -195,6 +198,8 @@ struct Linker<'d> {
     /// Buffers whose values are not needed any more, with their sizes in bytes.
     pool: Vec<(BufferId, usize)>,
     constants: Vec<(Vec<F32>, BufferId)>,
+    /// The buffers of values that are kept.
+    kept: BTreeSet<BufferId>,
     program: Program,
 }
 
@@ -240,7 +245,11 @@ impl Linker<'_> {
                 }
                 Source::Constant(constant) => whole(&self.constant(constant)?),
                 Source::Output(name) => {
-                    let region = whole(&self.room(buffer, &plan.max)?);
+                    let region = match instance.kept.get(name) {
+                        Some(kept) if kept.values >= values => Region { values, ..*kept },
+                        Some(_) => return Err(missing()),
+                        None => whole(&self.room(buffer, &plan.max)?),
+                    };
                     outputs.push((name.clone(), region, kind(buffer)));
                     region
                 }
@@ -255,6 +264,9 @@ impl Linker<'_> {
         // Not earlier: the instance reads the old values of these names.
         for (name, region, kind) in outputs {
             self.kinds.insert(name.clone(), kind);
+            if instance.kept.contains_key(&name) {
+                self.kept.insert(region.buffer);
+            }
             let from_outside = inputs.contains_key(&name);
             if let Some(old) = self.values.insert(name, region)
                 && !from_outside
@@ -321,7 +333,9 @@ impl Linker<'_> {
     /// Makes a value's buffer available again.
     fn free(&mut self, region: Region) {
         let bytes = Format::F32.bytes(region.values).unwrap_or(0);
-        self.pool.push((region.buffer, bytes));
+        if !self.kept.contains(&region.buffer) {
+            self.pool.push((region.buffer, bytes));
+        }
     }
 }
 
@@ -352,7 +366,13 @@ call copy b0 b1
         let buffer = device.alloc(2 * 48 * 4).unwrap();
         let plan = Arc::new(weft_kern::parse_plan(PLAN).unwrap());
         let columns = columns.iter().map(|(name, before)| (name.to_string(), *before)).collect();
-        let instance = Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new(), columns };
+        let instance = Instance {
+            plan,
+            weights: BTreeMap::new(),
+            states: BTreeMap::new(),
+            columns,
+            kept: BTreeMap::new(),
+        };
         let inputs = BTreeMap::from([("x".to_string(), Region { buffer, offset: 0, values: 96 })]);
         let linked = link(&mut device, &[instance], &inputs, &["y"]).map_err(|error| error.to_string())?;
         let Region { offset, values, .. } = linked.program.launches[0].args[0];

@@ -1,7 +1,10 @@
 //! Which of two devices holds what.
 
+use std::ops::Range;
+
 use crate::error::DeviceError;
 use crate::ids::BufferId;
+use crate::streaming::RowsCopied;
 use crate::weight::Weight;
 
 /// One of two devices.
@@ -31,12 +34,38 @@ pub trait Placement {
     /// Makes buffers and weights on this side from now on, or on both.
     fn place(&mut self, side: Option<Side>);
 
-    /// A weight that the first side reads in a slot, to which programs copy it in time, without its `unread` first rows. Weights of one
-    /// shape with the same number of a `slot` take turns there.
+    /// A weight that the first side reads in a slot, to which programs copy `rows` of it in time. Weights of one shape with the same number
+    /// of a `slot` take turns there.
     ///
     /// # Errors
     /// [`DeviceError::Memory`] if there is no memory for the slot.
-    fn stream(&mut self, weight: Weight, slot: usize, unread: usize) -> Result<BufferId, DeviceError>;
+    fn stream(&mut self, weight: Weight, slot: usize, rows: &[Range<usize>])
+    -> Result<BufferId, DeviceError>;
+
+    /// Copies these rows of such a weight from now on.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`] if it is no such weight.
+    fn stream_rows(&mut self, buffer: BufferId, rows: &[Range<usize>]) -> Result<(), DeviceError>;
+
+    /// Prepares to copy rows of a weight to one of the first side, see [`Streaming::prepare`](crate::Streaming::prepare).
+    ///
+    /// # Errors
+    /// Those of [`Streaming::prepare`](crate::Streaming::prepare).
+    fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError>;
+
+    /// Begins to copy rows of a weight to one of the first side, see [`Streaming::replace`](crate::Streaming::replace). Programs must not
+    /// read these rows before they [are there](Placement::is_replaced).
+    ///
+    /// # Errors
+    /// Those of [`Streaming::replace`](crate::Streaming::replace).
+    fn replace(&mut self, buffer: BufferId, with: &Weight, rows: &[RowsCopied]) -> Result<(), DeviceError>;
+
+    /// Whether all rows that were to be replaced are.
+    ///
+    /// # Errors
+    /// Those of the copy.
+    fn is_replaced(&mut self, buffer: BufferId) -> Result<bool, DeviceError>;
 
     /// The speed of copies to slots in bytes per second, measured with one of them; `None` if there is no slot.
     ///

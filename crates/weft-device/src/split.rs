@@ -21,6 +21,7 @@ use crate::ids::{BufferId, ProgramId};
 use crate::placement::{Placement, Side};
 use crate::program::{KernelLaunch, Program, Region};
 use crate::split::streams::{Streams, Turn};
+use crate::streaming::{RowsCopied, Streaming};
 use crate::weight::Weight;
 
 /// Two devices that run programs together. See the [trait](Placement) that says what is where.
@@ -160,6 +161,13 @@ impl SplitDevice {
             ids[side as usize] = Some(make(&mut *self.sides[side as usize])?);
         }
         self.add(Held { ids, weight, streamed: None, current: [true; 2] })
+    }
+
+    /// The first side, which replaces rows of a weight, and its buffer.
+    fn replaced(&mut self, buffer: BufferId) -> Result<(&mut dyn Streaming, BufferId), DeviceError> {
+        let id = self.held(buffer)?.ids[Side::First as usize];
+        let streaming = self.sides[Side::First as usize].streaming();
+        streaming.zip(id).ok_or_else(|| DeviceError::Usage(format!("{buffer:?} cannot be replaced")))
     }
 
     fn add(&mut self, held: Held) -> Result<BufferId, DeviceError> {
@@ -423,7 +431,8 @@ impl Device for SplitDevice {
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
         let Held { ids, current, .. } = self.held(buffer)?;
         let has = |side: &Side| ids[*side as usize].is_some();
-        let side = Side::ALL.into_iter().find(|side| has(side) && current[*side as usize]);
+        // The second device is nearer to the host, if either has the values.
+        let side = Side::ALL.into_iter().rev().find(|side| has(side) && current[*side as usize]);
         let side = side.or_else(|| Side::ALL.into_iter().find(has)).unwrap_or(Side::First);
         let id = ids[side as usize].ok_or_else(|| DeviceError::Usage(format!("{buffer:?} is nowhere")))?;
         self.sides[side as usize].read(id, offset, out)
@@ -521,10 +530,37 @@ impl Placement for SplitDevice {
         self.place = side;
     }
 
-    fn stream(&mut self, weight: Weight, slot: usize, unread: usize) -> Result<BufferId, DeviceError> {
+    fn stream(
+        &mut self,
+        weight: Weight,
+        slot: usize,
+        rows: &[Range<usize>],
+    ) -> Result<BufferId, DeviceError> {
         let first = &mut *self.sides[Side::First as usize];
-        let (id, buffer) = self.streams.add(first, (weight, unread), slot)?;
+        let (id, buffer) = self.streams.add(first, (weight, rows), slot)?;
         self.add(Held { ids: [Some(buffer), None], weight: true, streamed: Some(id), current: [true; 2] })
+    }
+
+    fn stream_rows(&mut self, buffer: BufferId, rows: &[Range<usize>]) -> Result<(), DeviceError> {
+        let id = self.held(buffer)?.streamed;
+        let id = id.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} is not read in a slot")))?;
+        self.streams.read(id, rows);
+        Ok(())
+    }
+
+    fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError> {
+        let (streaming, buffer) = self.replaced(buffer)?;
+        streaming.prepare(buffer, with)
+    }
+
+    fn replace(&mut self, buffer: BufferId, with: &Weight, rows: &[RowsCopied]) -> Result<(), DeviceError> {
+        let (streaming, buffer) = self.replaced(buffer)?;
+        streaming.replace(buffer, with, rows)
+    }
+
+    fn is_replaced(&mut self, buffer: BufferId) -> Result<bool, DeviceError> {
+        let (streaming, buffer) = self.replaced(buffer)?;
+        streaming.is_replaced(buffer)
     }
 
     fn rate(&mut self) -> Result<Option<f64>, DeviceError> {

@@ -1,11 +1,13 @@
 //! A weight on its way to a device.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use weft_quant::GgmlType;
 
 use crate::error::DeviceError;
+use crate::packing::Tile;
 
 /// Bytes that stay alive as long as a device wants them: mapped from a file, or in memory.
 pub type WeightBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -33,7 +35,31 @@ impl fmt::Debug for Weight {
     }
 }
 
+/// Some bytes of others.
+struct PartOf(WeightBytes, Range<usize>);
+
+impl AsRef<[u8]> for PartOf {
+    fn as_ref(&self) -> &[u8] {
+        let all = (*self.0).as_ref();
+        all.get(self.1.clone()).unwrap_or_default()
+    }
+}
+
 impl Weight {
+    /// Some rows of it: with tiles if its tiles are these, and rows begin and end with one of them.
+    pub fn part(&self, rows: Range<usize>, tile: Option<Tile>) -> Weight {
+        let part = |all: &WeightBytes, bytes: Range<usize>| -> WeightBytes {
+            Arc::new(PartOf(Arc::clone(all), bytes))
+        };
+        let row = self.ty.row_bytes(self.row_len as u64).unwrap_or(0) as usize;
+        let whole = |tile: &Tile| [rows.start, rows.end].iter().all(|n| n.is_multiple_of(tile.rows));
+        let tiles = self.tiles.as_ref().zip(tile.filter(whole)).map(|(tiles, tile)| {
+            part(tiles, rows.start / tile.rows * tile.bytes..rows.end / tile.rows * tile.bytes)
+        });
+        let bytes = part(&self.bytes, rows.start * row..rows.end * row);
+        Weight { rows: rows.len(), bytes, tiles, ..*self }
+    }
+
     /// Checks that the number of bytes matches the shape, and returns it. If there are tiles, only the shape is looked at.
     ///
     /// # Errors

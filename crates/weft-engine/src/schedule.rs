@@ -17,7 +17,7 @@ pub(crate) mod stats;
 
 use std::time::{Duration, Instant};
 
-use weft_runtime::{Error, PAGE};
+use weft_runtime::{Error, PAGE, SlotUse};
 
 use crate::batch::{Batch, SeqId};
 use crate::failure::{Failure, FailureKind};
@@ -117,6 +117,7 @@ impl Schedule {
             pages_kept: pool.idle(),
             prompt_cache: self.prompts.as_ref().map(Prompts::stats).unwrap_or_default(),
             speculation: self.speculation.as_ref().map(Speculation::stats).unwrap_or_default(),
+            slots: SlotUse::default(),
         }
     }
 

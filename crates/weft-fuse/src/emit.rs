@@ -257,7 +257,9 @@ impl<'a> Writer<'a> {
                 self.push(Instr::TopK { x, k: *k })
             }
             Op::Take => {
-                let from = value(self, 0, self.shape(node.inputs[0]));
+                // A row that is the same for all is read for each of them.
+                let columns = self.shape(node.inputs[0]).last().unwrap_or(1);
+                let from = value(self, 0, &shape.with(shape.rank() - 1, columns));
                 let ids = value(self, 1, shape);
                 self.push(Instr::Take { from, ids })
             }

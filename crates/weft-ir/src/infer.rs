@@ -100,14 +100,19 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
         }
         Op::Take => {
             let [x, ids] = take(inputs)?;
-            expect_dtype(x, GgmlType::F32)?;
+            if x.dtype != GgmlType::I32 {
+                expect_dtype(x, GgmlType::F32)?;
+            }
             expect_dtype(ids, GgmlType::I32)?;
             let (a, b) = (x.shape.dims(), ids.shape.dims());
             let columns = x.shape.last().is_some() && ids.shape.last().is_some();
-            if !columns || a.is_empty() || a.len() != b.len() || a[..a.len() - 1] != b[..b.len() - 1] {
-                return Err(format!("take needs equal leading axes and known last ones, not {x} and {ids}"));
+            let fits = |n: usize| n == 0 || n + 1 == b.len() && a[..n] == b[..n];
+            if !columns || !a.len().checked_sub(1).is_some_and(fits) {
+                return Err(format!(
+                    "take needs one row, or equal leading axes, and known last ones, not {x} and {ids}"
+                ));
             }
-            Ok(f32_of(ids.shape.clone()))
+            Ok(Type::new(x.dtype, ids.shape.clone()))
         }
         Op::Rope { .. } => {
             let [x, cos, sin] = take(inputs)?;

@@ -1,8 +1,11 @@
 //! Cutting a layer in three, so that another device computes some of its experts at the same time.
 
+use weft_quant::GgmlType;
+
 use crate::build::Builder;
 use crate::graph::{Graph, Node, NodeId, Type};
 use crate::op::Op;
+use crate::shape::Dim;
 
 /// A layer's graph in three. Values pass between them under names that begin with `experts.`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,18 +18,39 @@ pub struct Offload {
     pub after: Graph,
 }
 
-/// Cuts the graph of a layer with experts so that the first `resident` ones are computed in [`Offload::before`], and the others in
+/// The experts that are resident where a graph is cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resident {
+    /// So many first ones.
+    First(usize),
+    /// Any, in so many slots, of which inputs `i32[E]` say which: [`RESIDENT_IDS`] has the slot of each expert, or `E` if it has none, and
+    /// [`OFFLOADED_IDS`] the number of each that has none, or `E`. The graphs give the experts that tokens choose, too: [`CHOSEN`].
+    InSlots(usize),
+}
+
+impl Resident {
+    /// The most resident experts.
+    pub fn count(self) -> usize {
+        let (Resident::First(count) | Resident::InSlots(count)) = self;
+        count
+    }
+}
+
+/// Cuts the graph of a layer with experts so that the resident ones are computed in [`Offload::before`], and the others in
 /// [`Offload::offloaded`]. `None` if the graph has no experts, if all would be resident, or if they are not one network of products that
 /// the same ids select and whose last product alone is read by others.
 ///
 /// Legal: each row of each product is computed on one side, and is 0 on the other, so that their sum is the product. A weight of all
-/// experts has the same name in both; in `before` it has the first `resident` matrices.
-pub fn offload(graph: &Graph, resident: usize) -> Option<Offload> {
+/// experts has the same name in both; in `before` it has the matrices of resident ones.
+pub fn offload(graph: &Graph, resident: Resident) -> Option<Offload> {
     let experts = Experts::of(graph)?;
-    if resident >= experts.count {
+    if resident.count() >= experts.count {
         return None;
     }
-    let given = named("experts.given", experts.given(graph)?);
+    let mut given = named("experts.given", experts.given(graph)?);
+    if let Resident::InSlots(_) = resident {
+        given.iter_mut().find(|(_, id)| *id == experts.chosen)?.0 = CHOSEN.into();
+    }
     let last = experts.last;
     let needs_last = after(graph, last);
     // The values of `before` that `after` reads.
@@ -40,16 +64,16 @@ pub fn offload(graph: &Graph, resident: usize) -> Option<Offload> {
     let (mut own, later): (Vec<_>, Vec<_>) =
         graph.outputs().iter().cloned().partition(|(_, id)| !needs_last[id.index()]);
     own.extend(given.iter().chain(&kept).cloned());
-    if resident > 0 {
+    if resident.count() > 0 {
         own.push((RESIDENT.into(), last));
     }
     let part = |name: &str, given: &[(String, NodeId)], outputs: &[(String, NodeId)], has| {
         Part { graph, experts: &experts, given, has }.build(&format!("{}_{name}", graph.name()), outputs)
     };
     Some(Offload {
-        before: part("before", &[], &own, Has::First(resident))?,
-        offloaded: part("offloaded", &given, &[(OFFLOADED.into(), last)], Has::From(resident))?,
-        after: part("after", &kept, &later, Has::Results { of_resident: resident > 0 })?,
+        before: part("before", &[], &own, Has::Resident(resident))?,
+        offloaded: part("offloaded", &given, &[(OFFLOADED.into(), last)], Has::Offloaded(resident))?,
+        after: part("after", &kept, &later, Has::Results { of_resident: resident.count() > 0 })?,
     })
 }
 
@@ -57,6 +81,12 @@ pub fn offload(graph: &Graph, resident: usize) -> Option<Offload> {
 const RESIDENT: &str = "experts.resident";
 /// The name of the results of the offloaded experts.
 pub const OFFLOADED: &str = "experts.offloaded";
+/// The name of the experts that tokens choose, `i32[T, U]`, where experts are in slots.
+pub const CHOSEN: &str = "experts.chosen";
+/// The name of the slots of experts.
+pub const RESIDENT_IDS: &str = "experts.resident_ids";
+/// The name of the numbers of offloaded experts.
+pub const OFFLOADED_IDS: &str = "experts.offloaded_ids";
 
 /// The experts of a layer.
 struct Experts {
@@ -66,6 +96,8 @@ struct Experts {
     last: NodeId,
     /// For each node, whether it is one of the products or between two of them.
     inner: Vec<bool>,
+    /// The ids that select them.
+    chosen: NodeId,
     /// The number of experts.
     count: usize,
 }
@@ -77,10 +109,11 @@ impl Experts {
         let (last, first) = (*selects.last()?, *selects.first()?);
         let matrices = |id: NodeId| graph.node(graph.node(id).inputs[1]).ty.shape.dims()[0].known();
         let count = matrices(first)?;
+        let chosen = graph.node(first).inputs[2];
         let alike = selects.iter().all(|id| {
             let [_, w, ids] = graph.node(*id).inputs[..] else { return false };
             let weight = matches!(graph.node(w).op, Op::Weight { .. });
-            weight && ids == graph.node(first).inputs[2] && matrices(*id) == Some(count)
+            weight && ids == chosen && matrices(*id) == Some(count)
         });
         let inner = inner(graph, &selects);
         // On one side, the other values between products are those of some experts only.
@@ -90,7 +123,7 @@ impl Experts {
             !is_output && users[id.index()].iter().all(|user| inner[user.index()])
         };
         let closed = graph.iter().all(|(id, _)| !inner[id.index()] || id == last || stays(id));
-        (alike && closed).then_some(Experts { selects, last, inner, count })
+        (alike && closed).then_some(Experts { selects, last, inner, chosen, count })
     }
 
     /// The values that the experts read and do not compute. `None` if one is a source, which has a name already.
@@ -155,10 +188,10 @@ fn named(name: &str, ids: Vec<NodeId>) -> Vec<(String, NodeId)> {
 /// The experts of one of the three graphs.
 #[derive(Clone, Copy)]
 enum Has {
-    /// The first ones.
-    First(usize),
-    /// Those from an index on.
-    From(usize),
+    /// The resident ones.
+    Resident(Resident),
+    /// All but these.
+    Offloaded(Resident),
     /// Their results, which other graphs have computed: those of offloaded experts, and of resident ones if there are any.
     Results { of_resident: bool },
 }
@@ -173,6 +206,17 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// The ids of this part's matrices for ids of experts.
+    fn own_ids(&self, part: &mut Builder, resident: Resident, chosen: NodeId) -> NodeId {
+        if let Resident::First(_) = resident {
+            return chosen;
+        }
+        let is_resident = matches!(self.has, Has::Resident(_));
+        let name = if is_resident { RESIDENT_IDS } else { OFFLOADED_IDS };
+        let own = part.input(name, GgmlType::I32, [Dim::Const(self.experts.count)]);
+        part.take(own, chosen)
+    }
+
     fn build(&self, name: &str, outputs: &[(String, NodeId)]) -> Option<Graph> {
         let Part { graph, experts, given, has } = *self;
         let given_as = |id: NodeId| given.iter().find(|(_, node)| *node == id).map(|(name, _)| name);
@@ -187,6 +231,7 @@ impl Part<'_> {
         let stacks: Vec<NodeId> = experts.selects.iter().map(|id| graph.node(*id).inputs[1]).collect();
         let mut part = Builder::new(name);
         let mut map = vec![NodeId::FIRST; live.len()];
+        let mut own_ids = None;
         for (id, node) in graph.iter().filter(|(id, _)| live[id.index()]) {
             let Type { dtype, shape } = node.ty.clone();
             map[id.index()] = match (given_as(id), has) {
@@ -196,16 +241,25 @@ impl Part<'_> {
                     let resident = of_resident.then(|| part.input(RESIDENT, dtype, shape));
                     resident.map_or(offloaded, |resident| part.add(resident, offloaded))
                 }
-                (None, Has::First(resident)) if stacks.contains(&id) => {
-                    part.push(node.op.clone(), Vec::new(), Some(Type::new(dtype, shape.with(0, resident))))
+                (None, Has::Resident(resident)) if stacks.contains(&id) => {
+                    let shape = shape.with(0, resident.count());
+                    part.push(node.op.clone(), Vec::new(), Some(Type::new(dtype, shape)))
                 }
                 (None, _) => {
-                    let inputs = node.inputs.iter().map(|i| map[i.index()]).collect();
-                    let op = match has {
-                        Has::First(_) if experts.selects.contains(&id) => Op::SelectRange { from: 0 },
-                        Has::From(from) if experts.selects.contains(&id) => Op::SelectRange { from },
-                        _ => node.op.clone(),
-                    };
+                    let mut inputs: Vec<NodeId> = node.inputs.iter().map(|i| map[i.index()]).collect();
+                    let mut op = node.op.clone();
+                    if experts.selects.contains(&id)
+                        && let Has::Resident(resident) | Has::Offloaded(resident) = has
+                    {
+                        let own =
+                            *own_ids.get_or_insert_with(|| self.own_ids(&mut part, resident, inputs[2]));
+                        inputs[2] = own;
+                        let from = match (has, resident) {
+                            (Has::Offloaded(_), Resident::First(first)) => first,
+                            _ => 0,
+                        };
+                        op = Op::SelectRange { from };
+                    }
                     part.add_node(Node { op, inputs, ty: node.ty.clone() })
                 }
             };

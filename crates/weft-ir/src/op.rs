@@ -276,7 +276,7 @@ pub enum Op {
     },
     /// `(table [N, D], ids i32[..]) → [.., D]`: rows of a table.
     Rows,
-    /// `(x [.., E], ids i32[.., U]) → [.., U]`: values selected from each row.
+    /// `(x [.., E] or [E], ids i32[.., U]) → [.., U]`: values selected from each row, or from one row for all. Indices if `x` has these.
     Take,
     /// `(x [T, H, D] or [T, D], cos [T, D/2], sin [T, D/2])`: each pair rotated by its angle.
     Rope {

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use weft_device::Roof;
 use weft_engine::inspect::{Batch, SeqId};
 use weft_engine::{
-    Ask, Drafter, Engine, Finish, GenerateOptions, Generation, LogitProcessor, Request, Sampling, Speculate,
-    Usage,
+    Ask, Drafter, Engine, Finish, GenerateOptions, Generation, LogitProcessor, Request, Sampling, SlotUse,
+    Speculate, Usage,
 };
 use weft_random::Random;
 
@@ -45,6 +45,8 @@ pub struct BenchOptions {
     pub speculate: Speculate,
     /// Samples of each setting, after a warm-up round.
     pub repeat: usize,
+    /// The tokens that are drawn from, at most: the fewer, the more often experts are chosen again.
+    pub vocabulary: usize,
 }
 
 impl BenchOptions {
@@ -95,6 +97,8 @@ pub struct Setting {
     pub guesses: usize,
     /// Steps of replies, and the tokens guessed in them that were computed and that were right.
     pub speculation: [u64; 3],
+    /// How often the experts that tokens chose were in slots of the device.
+    pub slots: SlotUse,
     /// Tokens per second.
     pub rates: Samples,
     /// An estimate of the least that it needs, without a prompt's attention. Replies decoded together are counted as if no two chose the
@@ -135,7 +139,8 @@ impl Bench {
     /// Everything as JSON.
     pub fn json(&self) -> Value {
         let setting = |setting: &Setting| {
-            let Setting { phase, depth, sequences, tokens, guesses, speculation, rates, need } = setting;
+            let Setting { phase, depth, sequences, tokens, guesses, speculation, slots, rates, need } =
+                setting;
             let unit = match need.roof {
                 Roof::Read | Roof::ReadInOrder => "bytes",
                 Roof::Dot | Roof::MulAdd => "multiplications",
@@ -159,6 +164,10 @@ impl Bench {
                 json["steps"] = json!(steps);
                 json["guessed_tokens"] = json!(guessed);
                 json["accepted_tokens"] = json!(accepted);
+            }
+            if slots.chosen > 0 {
+                let SlotUse { chosen, found, copied } = slots;
+                json["experts"] = json!({ "chosen": chosen, "in_slots": found, "bytes_copied": copied });
             }
             json
         };
@@ -224,8 +233,8 @@ fn settings(engine: &Engine, options: &BenchOptions) -> Vec<Setting> {
 
 impl Setting {
     fn new(phase: Phase, depth: usize, tokens: usize, need: Need) -> Setting {
-        let (guesses, speculation, rates) = (0, [0; 3], Samples::new());
-        Setting { phase, depth, sequences: 1, tokens, guesses, speculation, rates, need }
+        let (guesses, speculation, slots, rates) = (0, [0; 3], SlotUse::default(), Samples::new());
+        Setting { phase, depth, sequences: 1, tokens, guesses, speculation, slots, rates, need }
     }
 }
 
@@ -233,6 +242,7 @@ impl Setting {
 struct Run<'a> {
     engine: &'a mut Engine,
     random: Random,
+    vocabulary: usize,
     speculate: Speculate,
     /// The number of wrong guesses that are computed now.
     guesses: Option<usize>,
@@ -286,7 +296,19 @@ impl<'a> Run<'a> {
     ) -> Run<'a> {
         let (random, speculate) = (Random::new(0), options.speculate.clone());
         let progress = (0, options.tokens());
-        Run { engine, random, speculate, guesses: None, before: Vec::new(), now, cancel, progress, on }
+        let vocabulary = options.vocabulary;
+        Run {
+            engine,
+            random,
+            vocabulary,
+            speculate,
+            guesses: None,
+            before: Vec::new(),
+            now,
+            cancel,
+            progress,
+            on,
+        }
     }
 
     /// Fills the cache and takes all samples. In each round, the device is sampled before the settings of each depth.
@@ -319,6 +341,10 @@ impl<'a> Run<'a> {
                         *steps += after.steps - before.steps;
                         *guessed += after.speculation.guessed - before.speculation.guessed;
                         *accepted += after.speculation.accepted - before.speculation.accepted;
+                        let SlotUse { chosen, found, copied } = &mut setting.slots;
+                        *chosen += after.slots.chosen - before.slots.chosen;
+                        *found += after.slots.found - before.slots.found;
+                        *copied += after.slots.copied - before.slots.copied;
                     }
                     self.tell(setting.sequences * setting.tokens);
                 }
@@ -469,7 +495,10 @@ impl<'a> Run<'a> {
 
     /// The next random token; every run draws the same ones.
     fn token(&mut self) -> u32 {
-        self.random.below(self.engine.model().graph().config.vocab) as u32
+        let vocab = self.engine.model().graph().config.vocab;
+        // Spread over all of them.
+        let drawn = self.vocabulary.clamp(1, vocab);
+        (self.random.below(drawn) * (vocab / drawn)) as u32
     }
 
     fn tell(&mut self, tokens: usize) {

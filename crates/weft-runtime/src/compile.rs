@@ -17,10 +17,11 @@ use crate::compile::launches::SegmentNames;
 use crate::error::Error;
 use crate::layout::{STEP_INPUTS, Window};
 use crate::planned::Planned;
+use crate::plans::slots::SlotBuffers;
 use crate::plans::{Sections, streamed};
 use crate::replacements::Checked;
 use crate::sizes::Room;
-use crate::weights::{Tensors, products, sides};
+use crate::weights::{InSlots, Tensors, products, sides};
 use crate::{replacements, weights};
 
 /// The buffers that all compilations of a model share on a device: inputs, weights and states.
@@ -34,6 +35,15 @@ pub(crate) struct Shared {
     pub(crate) states: BTreeMap<String, State>,
     /// The kernels of users that were found to be right.
     pub(crate) checked: Vec<Checked>,
+    /// Experts in slots.
+    pub(crate) slots: Option<SlotBuffers>,
+}
+
+impl Shared {
+    /// For each layer whose experts are in slots, their stacks.
+    pub(crate) fn in_slots(&self, segments: &[Segment]) -> Vec<Vec<InSlots>> {
+        self.tensors.in_slots(segments)
+    }
 }
 
 /// The buffer of a state.
@@ -60,9 +70,14 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
+    /// Whether offloaded experts are streamed in a step of `tokens` tokens.
+    pub(crate) fn streams(&self, tokens: usize) -> bool {
+        self.streamed_from.is_some_and(|least| tokens >= least)
+    }
+
     /// The programs for a step of `tokens` tokens. The largest class takes all larger steps.
     pub(crate) fn class(&self, tokens: usize) -> Option<&Class> {
-        if self.streamed_from.is_some_and(|least| tokens >= least) {
+        if self.streams(tokens) {
             return self.classes.last();
         }
         self.classes.iter().find(|class| class.tokens >= tokens).or(self.classes.last())
@@ -216,9 +231,11 @@ pub(crate) fn compile(
     let mut checked = Vec::new();
     replacements::check(device, planned.plans(), &mut checked)?;
     replacements::tell(device, planned.plans(), options, &checked, report)?;
-    let inputs = inputs(device, &options.max, planned.window.as_ref(), planned.predicts())?;
+    let mut inputs = inputs(device, &options.max, planned.window.as_ref(), planned.predicts())?;
+    let slots = planned.slots.map(|layout| SlotBuffers::new(device, layout, &options.max)).transpose()?;
+    inputs.extend(slots.iter().flat_map(SlotBuffers::inputs));
     let tensors = weights::load(device, gguf, planned, cache, report)?;
-    let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked };
+    let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked, slots };
     let compiled = bind(device, options, planned, &mut shared)?;
     Ok((shared, compiled))
 }
@@ -256,10 +273,11 @@ fn bind(
         bytes.extend(products?);
         bound.push((bytes, states?));
     }
+    let kept = SlotBuffers::kept(shared.slots.as_ref(), segments);
     let mut classes = Vec::with_capacity(steps.len());
     for (i, (&tokens, fusions)) in steps.iter().zip(fusions).enumerate() {
-        let parts = fusions.iter().zip(&bound).zip(segments);
-        let instances = parts.map(|((fusion, (weights, states)), segment)| {
+        let parts = fusions.iter().zip(&bound).zip(segments.iter().zip(&kept));
+        let instances = parts.map(|((fusion, (weights, states)), (segment, kept))| {
             let mut weights = weights.clone();
             if planned.streams(i) {
                 weights.extend(shared.tensors.streamed(segment));
@@ -269,6 +287,7 @@ fn bind(
                 weights,
                 states: states.clone(),
                 columns: segment.columns.iter().cloned().collect(),
+                kept: kept.clone(),
             }
         });
         let instances: Vec<Instance> = instances.collect();

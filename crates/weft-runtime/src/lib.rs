@@ -44,7 +44,7 @@ pub use plans::sequence_states::has_states;
 pub use ranking::{RankedBy, Ranking};
 pub use runtime::logits::{Candidates, Logit, Row};
 pub use runtime::{
-    PageCopy, PartId, Piece, PlansId, Prediction, ReplayTimings, Runtime, StepShape, StepTimings,
+    PageCopy, PartId, Piece, PlansId, Prediction, ReplayTimings, Runtime, SlotUse, StepShape, StepTimings,
 };
 pub use sizes::Room;
 pub use weft_ir::KEPT;

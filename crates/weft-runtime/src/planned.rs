@@ -10,6 +10,7 @@ use weft_models::{ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
 use crate::layout::{PAGE, Window};
+use crate::plans::slots::SlotLayout;
 use crate::plans::{self, Sections};
 use crate::replacements::Plans;
 use crate::sizes::{Beside, Room, SecondPart};
@@ -35,6 +36,8 @@ pub(crate) struct Planned {
     pub(crate) fusions: Vec<Vec<Arc<Fusion>>>,
     /// The second device's speed, if the first one computes all segments in the last class, with the weights of offloaded experts in turn.
     pub(crate) streamed: Option<Machine>,
+    /// The layers whose experts are in slots.
+    pub(crate) slots: Option<SlotLayout>,
 }
 
 impl Planned {
@@ -82,6 +85,7 @@ impl Planned {
         });
         let (segments, sections) =
             plans::segments(model, mtp, &options.switches, distant, (window.as_ref(), states, offloaded))?;
+        let slots = offloaded.filter(|offloaded| offloaded.in_slots).and_then(|_| SlotLayout::of(&segments));
         let sides = sides::of_segments(beside.map(|beside| beside.part), &segments, sections);
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         let streamed = beside.filter(Beside::streams).map(|beside| beside.costs.machine);
@@ -103,6 +107,17 @@ impl Planned {
             fusions.push(planned);
         }
         let short_contexts = [None; 2];
-        Ok(Planned { segments, sections, sides, window, states, short_contexts, steps, fusions, streamed })
+        Ok(Planned {
+            segments,
+            sections,
+            sides,
+            window,
+            states,
+            short_contexts,
+            steps,
+            fusions,
+            streamed,
+            slots,
+        })
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod offload;
 pub(crate) mod rebuilt;
 pub(crate) mod sequence_states;
+pub(crate) mod slots;
 pub(crate) mod streamed;
 pub(crate) mod windowed;
 

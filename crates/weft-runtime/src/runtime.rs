@@ -8,6 +8,7 @@ pub(crate) mod logits;
 mod pieces;
 mod plans;
 mod predict;
+mod slots;
 mod timed;
 mod variants;
 
@@ -34,11 +35,13 @@ use crate::planned::Planned;
 use crate::plans::CANDIDATES;
 use crate::runtime::logits::{Candidates, Row};
 use crate::sizes::Room;
+use slots::ExpertSlots;
 use variants::Variants;
 
 pub use clock::{ReplayTimings, StepTimings};
 pub use pieces::{PageCopy, Piece};
 pub use predict::Prediction;
+pub use slots::SlotUse;
 pub use timed::StepShape;
 pub use variants::{PartId, PlansId};
 
@@ -52,6 +55,8 @@ pub struct Runtime {
     shared: Shared,
     variants: Variants,
     room: Room,
+    /// The experts that are in slots.
+    slots: Option<ExpertSlots>,
     // Buffers of a step, kept so that no step allocates.
     /// The inputs of the last step. The head computes a window of the wanted logits at once.
     inputs: StepInputs,
@@ -126,6 +131,7 @@ impl Runtime {
             }
         };
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
+        let slots = ExpertSlots::new(&mut *device, &shared, &planned.segments)?;
         if options.commit {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
         }
@@ -140,6 +146,7 @@ impl Runtime {
             shared,
             variants: Variants::new(compiled, fusion),
             room,
+            slots,
             inputs: StepInputs::with_capacity(&max),
             bytes: Vec::with_capacity(inputs),
             computed: Read::with_capacity(4 * max.rows * width),
@@ -154,6 +161,11 @@ impl Runtime {
     #[cfg(test)]
     pub(crate) fn stream_from(&mut self, tokens: Option<usize>) {
         self.variants.stream_from(tokens);
+    }
+
+    /// How often the experts that tokens chose were in slots, if some are.
+    pub fn slot_use(&self) -> Option<SlotUse> {
+        self.slots.as_ref().map(ExpertSlots::used)
     }
 
     /// The model.
@@ -239,9 +251,13 @@ impl Runtime {
     /// If the device fails.
     pub fn compute(&mut self, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let sizes = self.sizes();
-        let Runtime { device, shared, variants, inputs, bytes, room, .. } = self;
+        let Runtime { device, shared, variants, inputs, bytes, room, slots, .. } = self;
         let rows = inputs.wanted.chunks(room.max.rows).next().unwrap_or_default();
         write(&mut **device, shared, &inputs.named(rows), bytes)?;
+        if let Some(slots) = slots {
+            slots.next_step(&mut **device)?;
+            slots.begins(sizes.tokens, !variants.used().streams(sizes.tokens));
+        }
         let class = class(variants, &sizes)?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
         clock::replay(&mut **device, class.body(sizes.pages).0, &sizes, timed)?;

@@ -61,8 +61,10 @@ pub(crate) struct Beside {
 pub(crate) struct OffloadedExperts {
     /// The layers that have any: the first ones with experts.
     pub(crate) layers: usize,
-    /// The experts of such a layer that the first device computes: the first ones.
+    /// The experts of such a layer that the first device computes: the first ones, or those that are chosen most.
     pub(crate) resident: usize,
+    /// Whether those are in [slots](crate::plans::slots), and others may take their places.
+    pub(crate) in_slots: bool,
     /// Whether it computes the others too in long steps, with weights that it [reads in turn](crate::plans::streamed).
     pub(crate) streamed: bool,
 }

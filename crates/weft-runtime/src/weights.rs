@@ -8,7 +8,7 @@ pub(crate) mod sides;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_device::{BufferId, Caps, Device, DeviceError, Side, Tile, Weight, WeightBytes};
+use weft_device::{BufferId, Caps, Device, DeviceError, Side, Weight, WeightBytes};
 use weft_fuse::Fusion;
 use weft_gguf::{Gguf, TensorInfo};
 use weft_models::Segment;
@@ -30,6 +30,21 @@ pub(crate) struct Tensors {
     first: BTreeMap<String, BufferId>,
     /// Stacks of the other device where they are read in turn.
     streamed: BTreeMap<String, BufferId>,
+    /// Stacks of which some matrices are in slots.
+    in_slots: BTreeMap<String, Weight>,
+}
+
+/// A stack of matrices of which some are in slots.
+#[derive(Clone, Debug)]
+pub(crate) struct InSlots {
+    /// All of them.
+    pub(crate) weight: Weight,
+    /// The rows of a matrix.
+    pub(crate) rows: usize,
+    /// The slots.
+    pub(crate) slots: BufferId,
+    /// Where the others are read in turn.
+    pub(crate) streamed: Option<BufferId>,
 }
 
 impl Tensors {
@@ -38,6 +53,23 @@ impl Tensors {
         let first: BTreeMap<&str, usize> = offload::first_matrices(&segment.graph).collect();
         let of = |own: &str| if first.contains_key(own) { &self.first } else { &self.whole };
         segment.weights.iter().map(|(own, tensor)| (own.clone(), of(own)[tensor])).collect()
+    }
+
+    /// For each layer whose experts are in slots, their stacks.
+    pub(crate) fn in_slots(&self, segments: &[Segment]) -> Vec<Vec<InSlots>> {
+        let mut layers: Vec<(usize, Vec<InSlots>)> = Vec::new();
+        for (i, Stack { tensor, rows, .. }) in streamed::stacks(segments) {
+            let Some((weight, slots)) = self.in_slots.get(tensor).zip(self.first.get(tensor)) else {
+                continue;
+            };
+            let streamed = self.streamed.get(tensor).copied();
+            let own = InSlots { weight: weight.clone(), rows, slots: *slots, streamed };
+            match layers.last_mut().filter(|(segment, _)| *segment == i) {
+                Some((_, layer)) => layer.push(own),
+                None => layers.push((i, vec![own])),
+            }
+        }
+        layers.into_iter().map(|(_, layer)| layer).collect()
     }
 
     /// Those of its weights that are read in turn.
@@ -55,10 +87,12 @@ struct Places<'a> {
     first: BTreeMap<&'a str, usize>,
     /// The stacks that the first side reads in turn, by the tensor's name.
     streamed: BTreeMap<&'a str, Stack<'a>>,
+    /// Whether first matrices are in slots, and others may take their places.
+    in_slots: bool,
 }
 
 impl<'a> Places<'a> {
-    fn new(Planned { segments, sides, streamed, .. }: &'a Planned) -> Places<'a> {
+    fn new(Planned { segments, sides, streamed, slots, .. }: &'a Planned) -> Places<'a> {
         let stacks = if streamed.is_some() { streamed::stacks(segments) } else { Vec::new() };
         let streamed: BTreeMap<&str, Stack<'_>> =
             stacks.into_iter().map(|(_, stack)| (stack.tensor, stack)).collect();
@@ -77,7 +111,7 @@ impl<'a> Places<'a> {
             sides
                 .extend(tensors.filter(|tensor| !streamed.contains_key(tensor)).map(|tensor| (tensor, None)));
         }
-        Places { sides, first, streamed }
+        Places { sides, first, streamed, in_slots: slots.is_some() }
     }
 
     /// Loads a weight of so many matrices to its place.
@@ -92,42 +126,22 @@ impl<'a> Places<'a> {
         if let Some(count) = self.first.get(name) {
             sides::place(device, Some(Side::First));
             let packing = device.caps().packing.and_then(|packing| packing.tile(weight.ty, weight.row_len));
-            let part = first_rows(&weight, weight.rows / matrices.max(1) * count, packing);
-            taken.first.insert(name.into(), device.pack(part).map_err(of_weight(name))?);
+            let part = weight.part(0..weight.rows / matrices.max(1) * count, packing);
+            let slots = device.pack(part).map_err(of_weight(name))?;
+            taken.first.insert(name.into(), slots);
+            if let (true, Some(placement)) = (self.in_slots, device.placement()) {
+                placement.prepare(slots, &weight).map_err(of_weight(name))?;
+                taken.in_slots.insert(name.into(), weight.clone());
+            }
         }
         sides::place(device, self.sides.get(name).copied().flatten());
         taken.whole.insert(name.into(), device.pack(weight.clone()).map_err(of_weight(name))?);
         if let (Some(stack), Some(placement)) = (self.streamed.get(name), device.placement()) {
-            let unread = stack.unread * stack.rows;
-            let view = placement.stream(weight, stack.slot, unread).map_err(of_weight(name))?;
+            let read = stack.unread * stack.rows..weight.rows;
+            let view = placement.stream(weight, stack.slot, &[read]).map_err(of_weight(name))?;
             taken.streamed.insert(name.into(), view);
         }
         Ok(())
-    }
-}
-
-/// Some first bytes of others.
-struct FirstBytes(WeightBytes, usize);
-
-impl AsRef<[u8]> for FirstBytes {
-    fn as_ref(&self) -> &[u8] {
-        let all = (*self.0).as_ref();
-        &all[..self.1.min(all.len())]
-    }
-}
-
-/// The first rows of a weight: with tiles if its tiles are these, and rows end with one of them.
-fn first_rows(weight: &Weight, rows: usize, tile: Option<Tile>) -> Weight {
-    let bytes = weight.ty.row_bytes(weight.row_len as u64).unwrap_or(0) as usize * rows;
-    let first =
-        |all: &WeightBytes, bytes: usize| -> WeightBytes { Arc::new(FirstBytes(Arc::clone(all), bytes)) };
-    let tile = tile.filter(|tile| rows.is_multiple_of(tile.rows));
-    let tiles = weight.tiles.as_ref().zip(tile);
-    Weight {
-        rows,
-        bytes: first(&weight.bytes, bytes),
-        tiles: tiles.map(|(tiles, tile)| first(tiles, rows / tile.rows * tile.bytes)),
-        ..*weight
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use weft_device::{BufferId, Device, KernelLaunch, Packing as _, Program, Region, RowsOf16, Weight};
+use weft_device::{
+    BufferId, Device, KernelLaunch, Packing as _, Program, Region, RowsCopied, RowsOf16, Weight,
+};
 use weft_kern::{Access, Anchor, Dim, Format, Instr, Kernel, Param, Pick, Sizes};
 use weft_quant::GgmlType;
 
@@ -46,7 +48,11 @@ pub fn weights_take_turns(device: &mut dyn Device, rows: usize, unread: usize) {
     }
     for turn in 0..24 {
         let (next, slot) = ((turn + 1) % weights.len(), slots[(turn + 1) % 2]);
-        device.streaming().unwrap().replace(slot, &weights[next], unread).unwrap();
+        device
+            .streaming()
+            .unwrap()
+            .replace(slot, &weights[next], &[RowsCopied::in_place(unread..rows)])
+            .unwrap();
         device.streaming().unwrap().wait_for(slots[turn % 2]).unwrap();
         device.replay(programs[turn % 2], &Sizes::of(1)).unwrap();
         // Without looking, the next copy begins while this is computed.
@@ -54,8 +60,16 @@ pub fn weights_take_turns(device: &mut dyn Device, rows: usize, unread: usize) {
             assert!(read(device) == expected[turn % weights.len()], "turn {turn}");
         }
     }
-    let other = Weight { rows: rows - 16, ..weight(&mut random, rows - 16) };
-    assert!(device.streaming().unwrap().prepare(slots[0], &other).is_err(), "a weight of another shape");
+    let all = RowsCopied::in_place(0..rows);
+    for wrong in [
+        RowsCopied { to: 16, ..all.clone() },
+        RowsCopied::in_place(1..17),
+        RowsCopied::in_place(0..rows + 16),
+    ] {
+        let replaced =
+            device.streaming().unwrap().replace(slots[0], &weights[0], std::slice::from_ref(&wrong));
+        assert!(replaced.is_err(), "{wrong:?}");
+    }
     assert!(device.streaming().unwrap().prepare(to, &weights[0]).is_err(), "no weight");
 }
 

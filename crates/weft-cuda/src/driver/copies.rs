@@ -1,10 +1,11 @@
 //! Copies to the card beside the work of its stream, from the host's memory in place.
 
 use std::ffi::c_void;
+use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys;
+use cudarc::driver::sys::{self, CUresult};
 
 use super::{Context, DeviceMemory, Event, Failure, PinnedMemory, check};
 
@@ -54,28 +55,36 @@ impl HostBytes {
         Ok(HostBytes { context: Arc::clone(context), pages, ends, before, after, _held: held })
     }
 
-    /// Copies the bytes from `first` on to the same places of a memory, after all work so far. Later work may run meanwhile, and must not
-    /// use the memory before it [waits](Context::wait_for) for `done`.
+    /// Copies ranges of the bytes, each to a place of a memory, after all work so far. Later work may run meanwhile, and must not use these
+    /// places before it [waits](Context::wait_for) for `done`, or the copies [have ended](Context::has_ended).
     ///
     /// # Panics
-    /// If the memory has less room.
-    pub(crate) fn copy(&self, first: usize, to: &DeviceMemory, done: &Event) -> Result<(), Failure> {
-        assert!(self.len() <= to.bytes(), "{} bytes", self.len());
+    /// If a range is not in the bytes, or its place not in the memory.
+    pub(crate) fn copy(
+        &self,
+        ranges: impl Iterator<Item = (Range<usize>, usize)>,
+        to: &DeviceMemory,
+        done: &Event,
+    ) -> Result<(), Failure> {
         self.context.enter()?;
         let Context { stream, copies, .. } = *self.context;
         // SAFETY: event and streams exist. A wait is for what has been recorded by now.
         check(unsafe { sys::cuEventRecord(done.raw, stream) })?;
         // SAFETY: see above.
         check(unsafe { sys::cuStreamWaitEvent(copies, done.raw, 0) })?;
-        for (at, start, bytes) in self.parts() {
-            let skipped = first.saturating_sub(at).min(bytes);
-            let (at, start, bytes) = (at + skipped, start.wrapping_byte_add(skipped), bytes - skipped);
-            if bytes == 0 {
-                continue;
+        for (range, place) in ranges {
+            let fits = place.checked_add(range.len()).is_some_and(|end| end <= to.bytes());
+            assert!(fits && range.end <= self.len(), "{range:?} of {} bytes to {place}", self.len());
+            for (at, start, bytes) in self.parts() {
+                let (first, end) = (range.start.max(at), range.end.min(at + bytes));
+                if first >= end {
+                    continue;
+                }
+                let address = to.address() + (place + first - range.start) as u64;
+                let start = start.wrapping_byte_add(first - at);
+                // SAFETY: both ranges exist, and both memories outlive the copy: dropping either waits for it.
+                check(unsafe { sys::cuMemcpyHtoDAsync_v2(address, start, end - first, copies) })?;
             }
-            let address = to.address() + at as u64;
-            // SAFETY: both ranges exist, and both memories outlive the copy: dropping either waits for it.
-            check(unsafe { sys::cuMemcpyHtoDAsync_v2(address, start, bytes, copies) })?;
         }
         // SAFETY: see above.
         check(unsafe { sys::cuEventRecord(done.raw, copies) })
@@ -102,6 +111,16 @@ impl HostBytes {
 }
 
 impl Context {
+    /// Whether what was recorded has happened.
+    pub(crate) fn has_ended(&self, done: &Event) -> Result<bool, Failure> {
+        self.enter()?;
+        // SAFETY: the event exists.
+        match unsafe { sys::cuEventQuery(done.raw) } {
+            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            result => check(result).map(|()| true),
+        }
+    }
+
     /// Makes later work wait for a copy.
     pub(crate) fn wait_for(&self, done: &Event) -> Result<(), Failure> {
         self.enter()?;

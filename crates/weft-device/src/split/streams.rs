@@ -3,12 +3,14 @@
 //! A program copies a weight to its slot as soon as the launches that read the one before have begun, and launches that read it wait for
 //! the copy. Meanwhile the weights in other slots are read.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use crate::device::Device;
 use crate::error::DeviceError;
 use crate::ids::BufferId;
 use crate::program::Program;
+use crate::streaming::RowsCopied;
 use crate::weight::Weight;
 
 /// The weights and their slots.
@@ -21,8 +23,8 @@ pub(super) struct Streams {
 /// A weight that is read in a slot.
 struct Streamed {
     weight: Weight,
-    /// Its first rows that are not read.
-    unread: usize,
+    /// Its rows that are read.
+    read: Vec<RowsCopied>,
     slot: usize,
 }
 
@@ -49,7 +51,7 @@ impl Streams {
     pub(super) fn add(
         &mut self,
         first: &mut dyn Device,
-        (weight, unread): (Weight, usize),
+        (weight, rows): (Weight, &[Range<usize>]),
         number: usize,
     ) -> Result<(usize, BufferId), DeviceError> {
         let shape = |weight: &Weight| (weight.ty, weight.rows, weight.row_len);
@@ -70,8 +72,17 @@ impl Streams {
         if let Some(streaming) = first.streaming() {
             streaming.prepare(buffer, &weight)?;
         }
-        self.weights.push(Streamed { weight, unread, slot });
+        let read = rows.iter().cloned().map(RowsCopied::in_place).collect();
+        self.weights.push(Streamed { weight, read, slot });
         Ok((id, buffer))
+    }
+
+    /// Reads these rows of a weight from now on.
+    pub(super) fn read(&mut self, id: usize, rows: &[Range<usize>]) {
+        let Streamed { read, slot, .. } = &mut self.weights[id];
+        read.clear();
+        read.extend(rows.iter().cloned().map(RowsCopied::in_place));
+        self.slots[*slot].has = None;
     }
 
     /// The number of buffers of the first device.
@@ -81,9 +92,10 @@ impl Streams {
 
     /// The speed of a copy in bytes per second: of the second of two, because the first one may read a file.
     pub(super) fn rate(&mut self, first: &mut dyn Device) -> Result<Option<f64>, DeviceError> {
-        let Some(Streamed { weight, unread, slot }) = self.weights.first() else { return Ok(None) };
+        let Some(Streamed { weight, read, slot }) = self.weights.first() else { return Ok(None) };
         let bytes = weight.tiles.as_ref().unwrap_or(&weight.bytes);
-        let read = weight.rows.saturating_sub(*unread) as f64 / weight.rows.max(1) as f64;
+        let rows: usize = read.iter().map(|rows| rows.from.len()).sum();
+        let read = rows as f64 / weight.rows.max(1) as f64;
         let (bytes, slot) = ((**bytes).as_ref().len() as f64 * read, *slot);
         let mut seconds = 0.0;
         for _ in 0..2 {
@@ -135,11 +147,11 @@ impl Streams {
             .ok_or_else(|| DeviceError::Usage("the first of two devices cannot replace weights".into()))?;
         match turn {
             Turn::Copy(id) => {
-                let Streamed { weight, unread, slot } = &self.weights[id];
+                let Streamed { weight, read, slot } = &self.weights[id];
                 let Slot { buffer, has, .. } = &mut self.slots[*slot];
                 if *has != Some(id) {
                     *has = None;
-                    streaming.replace(*buffer, weight, *unread)?;
+                    streaming.replace(*buffer, weight, read)?;
                     *has = Some(id);
                 }
                 Ok(())
@@ -167,7 +179,7 @@ mod tests {
         for layer in 0..4 {
             let bytes = Arc::new(vec![0u8; 16]);
             let weight = Weight { ty: GgmlType::F32, rows: 1, row_len: 4, bytes, tiles: None };
-            assert_eq!(streams.add(&mut device, (weight, 0), layer % 2).unwrap().0, layer);
+            assert_eq!(streams.add(&mut device, (weight, &[0..1]), layer % 2).unwrap().0, layer);
         }
         assert_eq!(streams.buffers(), 2);
         let launch = |buffer: u32| KernelLaunch {

@@ -1,6 +1,8 @@
 //! Statistics of an engine.
 
 use crate::prompts::counts::PromptCacheStats;
+use weft_runtime::SlotUse;
+
 use crate::speculate::SpeculationStats;
 
 /// Statistics of an engine.
@@ -33,4 +35,6 @@ pub struct Stats {
     pub prompt_cache: PromptCacheStats,
     /// Statistics of speculation.
     pub speculation: SpeculationStats,
+    /// How often the experts that tokens chose were in slots of the device; all 0 if none are.
+    pub slots: SlotUse,
 }

@@ -59,14 +59,10 @@ pub(super) fn apply(
         }
         Op::Take => {
             let (x, ids) = (arg(0)?, arg(1)?);
-            let (n, u) = (*x.shape().last().unwrap_or(&1), *shape.last().unwrap_or(&1));
-            let mut out = Vec::with_capacity(shape.iter().product());
-            for (row, ids) in floats(&x)?.chunks_exact(n).zip(ints(&ids)?.chunks_exact(u)) {
-                for id in ids {
-                    out.push(row[index(*id, n, "column")?]);
-                }
+            match x.is_i32() {
+                true => Ok(Tensor::i32(shape, taken(ints(&x)?, x.shape(), &ids)?)),
+                false => Ok(Tensor::f32(shape, taken(floats(&x)?, x.shape(), &ids)?)),
             }
-            Ok(Tensor::f32(shape, out))
         }
         Op::Rope { style } => rope(*style, &arg(0)?, &arg(1)?, &arg(2)?, shape),
         Op::TopK { k } => topk(&arg(0)?, *k, shape),
@@ -247,6 +243,13 @@ fn rope(
         }
     }
     Ok(Tensor::f32(shape, out))
+}
+
+/// Values selected from each row of `x`, or from its only one.
+fn taken<V: Copy>(x: &[V], shape: &[usize], ids: &Tensor) -> Result<Vec<V>, String> {
+    let (n, u) = (*shape.last().unwrap_or(&1), *ids.shape().last().unwrap_or(&1));
+    let rows = x.chunks_exact(n.max(1)).cycle().zip(ints(ids)?.chunks_exact(u.max(1)));
+    rows.flat_map(|(row, ids)| ids.iter().map(move |id| Ok(row[index(*id, n, "column")?]))).collect()
 }
 
 fn topk(x: &Tensor, k: usize, shape: Vec<usize>) -> Result<Tensor, String> {

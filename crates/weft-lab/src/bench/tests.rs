@@ -42,6 +42,7 @@ fn options() -> BenchOptions {
         guesses: [0].into(),
         speculate: Speculate::Off,
         repeat: 2,
+        vocabulary: usize::MAX,
     }
 }
 
@@ -85,6 +86,7 @@ fn samples_count_only_the_tokens_they_time() {
         guesses: [0].into(),
         speculate: Speculate::Off,
         repeat: 1,
+        vocabulary: usize::MAX,
     };
     let mut engine = small(options.context(), 3).batch(64).open(fixture()).unwrap();
     let cancel = AtomicBool::new(false);

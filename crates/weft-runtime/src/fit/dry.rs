@@ -10,6 +10,7 @@ use weft_kern::{Buffer, Format, Source};
 use crate::compile::{Class, State, bind_states, class, inputs};
 use crate::error::Error;
 use crate::planned::Planned;
+use crate::plans::slots::SlotBuffers;
 use crate::plans::{offload, streamed};
 
 /// A model, linked without a device.
@@ -41,7 +42,10 @@ impl Dry {
     /// If plans do not fit together.
     pub(crate) fn new(planned: &Planned, max: &Sizes, packing: Option<&dyn Packing>) -> Result<Dry, Error> {
         let mut device = NullDevice::default();
-        let inputs = inputs(&mut device, max, planned.window.as_ref(), planned.predicts())?;
+        let mut inputs = inputs(&mut device, max, planned.window.as_ref(), planned.predicts())?;
+        let slots = planned.slots.map(|layout| SlotBuffers::new(&mut device, layout, max)).transpose()?;
+        inputs.extend(slots.iter().flat_map(SlotBuffers::inputs));
+        let kept = SlotBuffers::kept(slots.as_ref(), &planned.segments);
         let (mut tensors, mut states) = (BTreeMap::new(), BTreeMap::new());
         let mut weights = BTreeMap::new();
         let (mut unpacked_bytes, mut cache_bytes, mut state_bytes) = (0, 0, 0);
@@ -89,12 +93,13 @@ impl Dry {
         }
         let mut classes = Vec::with_capacity(planned.steps.len());
         for (&tokens, fusions) in planned.steps.iter().zip(&planned.fusions) {
-            let parts = fusions.iter().zip(&bound).zip(&planned.segments);
-            let instances = parts.map(|((fusion, (weights, states)), segment)| Instance {
+            let parts = fusions.iter().zip(&bound).zip(planned.segments.iter().zip(&kept));
+            let instances = parts.map(|((fusion, (weights, states)), (segment, kept))| Instance {
                 plan: Arc::clone(&fusion.plan),
                 weights: weights.clone(),
                 states: states.clone(),
                 columns: segment.columns.iter().cloned().collect(),
+                kept: kept.clone(),
             });
             let instances: Vec<Instance> = instances.collect();
             classes.push(class(

@@ -13,11 +13,23 @@ use crate::fit::layers::Opened;
 use crate::fit::need::MemoryNeed;
 use crate::fit::search::Search;
 use crate::plans::offload::{self, Experts};
+use crate::plans::slots::SlotLayout;
 use crate::plans::streamed;
 use crate::sizes::{Beside, OffloadedExperts, SecondPart};
 
 /// Slots for weights that are read in turn take at most one part of so many of a device's free memory.
 const SMALL: u64 = 8;
+
+/// What a layer's crossing to the CPU and back costs, as bytes that the CPU reads meanwhile: 45 µs of 110 GB/s, in
+/// `bench/runs/2026-11-29-experts-outside.md`.
+const CROSSING: f64 = 5e6;
+
+/// The share of choices that miss the resident experts, if these are so large a share of all. Where they are chosen by their use, published
+/// rates of hits are 74 % for 19 % of the experts, 89 % for 38 and 96 % for 63; this expects less.
+fn missed(resident: f64, by_use: bool) -> f64 {
+    let others = 1.0 - resident;
+    if by_use { others.powi(3) } else { others }
+}
 
 /// The CPU, and the experts that it computes.
 pub(crate) struct ExpertsOnCpu {
@@ -33,8 +45,8 @@ pub(crate) struct ExpertsOnCpu {
 /// `None` if the device computes all, or whole layers are on the CPU. `all` is what the whole model needs, if the device says how
 /// much memory it has.
 ///
-/// As few layers as possible have offloaded experts, since each of them crosses over to the CPU and back. Memory that is left has experts
-/// of these layers. Where experts are streamed, they are chosen for `longer` steps, if there are any.
+/// As few layers as possible have offloaded experts, since each of them crosses over to the CPU and back, and the memory that is left has
+/// experts of these layers; unless those that are chosen most can be there, and more such layers take less time. Where experts are streamed, they are chosen for `longer` steps, if there are any.
 ///
 /// # Errors
 /// If experts were asked for and the model has none, or the device has not enough memory for these.
@@ -89,10 +101,14 @@ pub(super) fn choose(
 fn residents(experts: Experts, offloaded: OffloadedExperts) -> String {
     let (Experts { layers, count, .. }, resident) = (experts, offloaded.resident);
     match layers - offloaded.layers {
+        0 if offloaded.in_slots => format!("the most chosen {resident} of {count} experts of each layer"),
         0 => format!("{resident} of {count} experts of each layer"),
         whole if resident == 0 => format!("the experts of {whole} of {layers} layers"),
         whole => {
-            format!("the experts of {whole} of {layers} layers and {resident} of {count} of each other one")
+            let most = if offloaded.in_slots { "the most chosen " } else { "" };
+            format!(
+                "the experts of {whole} of {layers} layers and {most}{resident} of {count} of each other one"
+            )
         }
     }
 }
@@ -150,10 +166,15 @@ impl<'a> Fit<'a> {
         caps.streams && small && streamed::agree(&stacks)
     }
 
-    /// These experts, streamed if the device can.
+    /// These experts, streamed and in slots if the device can.
     fn of(&self, layers: usize, resident: usize) -> OffloadedExperts {
-        let offloaded = OffloadedExperts { layers, resident, streamed: false };
-        OffloadedExperts { streamed: self.streamed(offloaded), ..offloaded }
+        let offloaded = OffloadedExperts { layers, resident, streamed: false, in_slots: false };
+        let streamed = self.streamed(offloaded);
+        // A slot has whole tiles, and all layers are alike.
+        let in_slots = streamed && resident > 0 && self.experts.step == 1;
+        let offloaded = OffloadedExperts { streamed, in_slots, ..offloaded };
+        let segments = offload::segments(&self.search.model.graph().segments, offloaded);
+        OffloadedExperts { in_slots: in_slots && SlotLayout::of(&segments).is_some(), ..offloaded }
     }
 
     /// This number of experts of each layer, if the device has memory for them.
@@ -171,8 +192,11 @@ impl<'a> Fit<'a> {
     /// As many experts as the device has memory for, which has too little for `all`. `None` if it has too little without any.
     fn most(&self, all: &MemoryNeed) -> Result<Option<OffloadedExperts>, Error> {
         let Experts { layers: most, count, step } = self.experts;
-        let streamed = self.of(most, 0).streamed;
-        let with = |layers, resident| OffloadedExperts { layers, resident, streamed };
+        let OffloadedExperts { streamed, in_slots, .. } = self.of(most, 1);
+        let with = |layers, resident| {
+            let in_slots = in_slots && resident > 0;
+            OffloadedExperts { layers, resident, streamed, in_slots }
+        };
         let none = self.need(with(most, 0))?;
         if none.missing() > 0 {
             return Ok(None);
@@ -185,13 +209,30 @@ impl<'a> Fit<'a> {
             layers += 1;
             need = self.need(with(layers, 0))?;
         }
-        // The remaining memory has experts of these layers.
-        let left = need.free.unwrap_or(0).saturating_sub(need.total());
-        let of_step = (each * layers as u64 * step as u64 / count as u64).max(1);
-        let mut steps = ((left / of_step) as usize).min((count - 1) / step);
+        let fewest = layers;
+        // The remaining memory has experts of these layers. If those are chosen by their use, more layers may share it.
+        let free = need.free.unwrap_or(0).saturating_sub(need.total());
+        let left = |more: usize| free + each * more as u64;
+        let steps_of = |layers: usize, left: u64| {
+            let of_step = (each * layers as u64 * step as u64 / count as u64).max(1);
+            ((left / of_step) as usize).min((count - 1) / step)
+        };
+        let read = each as f64 * self.chosen(with(most, 0));
+        let cost = |layers: usize| {
+            let resident = steps_of(layers, left(layers - fewest)) * step;
+            layers as f64 * (CROSSING + missed(resident as f64 / count as f64, in_slots) * read)
+        };
+        let layers = (fewest..=most).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(fewest);
+        let mut steps = steps_of(layers, left(layers - fewest));
         while steps > 0 && self.need(with(layers, steps * step))?.missing() > 0 {
             steps -= 1;
         }
         Ok(Some(with(layers, steps * step)))
+    }
+
+    /// The share of a layer's experts that a token chooses.
+    fn chosen(&self, offloaded: OffloadedExperts) -> f64 {
+        let segments = offload::segments(&self.search.model.graph().segments, offloaded);
+        streamed::stacks(&segments).first().map_or(1.0, |(_, stack)| stack.chosen())
     }
 }

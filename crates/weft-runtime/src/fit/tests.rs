@@ -19,7 +19,7 @@ use crate::layout::PAGE;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
 use crate::plans::offload::Experts;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, SlotUse};
 use crate::sizes::{OffloadedExperts, Room};
 
 /// A device with so much free memory.
@@ -88,11 +88,16 @@ fn step(runtime: &mut Runtime, seq: usize, len: usize, tokens: &[u32]) -> Vec<u3
 
 /// The logits of two sequences, computed in steps of `chunk` tokens.
 fn logits(name: &str, opened: Opened, chunk: usize) -> Vec<u32> {
-    logits_streamed(name, opened, chunk, None)
+    logits_streamed(name, opened, chunk, None).0
 }
 
-/// The same, with offloaded experts streamed in steps of this many tokens and more.
-fn logits_streamed(name: &str, opened: Opened, chunk: usize, streamed: Option<usize>) -> Vec<u32> {
+/// The same, with offloaded experts streamed in steps of this many tokens and more; and how often experts were in slots.
+fn logits_streamed(
+    name: &str,
+    opened: Opened,
+    chunk: usize,
+    streamed: Option<usize>,
+) -> (Vec<u32>, Option<SlotUse>) {
     let go_on = &mut |_| ControlFlow::Continue(());
     let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
     runtime.stream_from(streamed);
@@ -102,7 +107,7 @@ fn logits_streamed(name: &str, opened: Opened, chunk: usize, streamed: Option<us
         (0..2).for_each(|seq| all.extend(step(&mut runtime, seq, len, tokens)));
         len += tokens.len();
     }
-    all
+    (all, runtime.slot_use())
 }
 
 /// Two devices of one kind compute the same bits, however they share the experts of layers.
@@ -121,7 +126,7 @@ fn how_experts_are_divided_changes_no_bit() {
         for (chunk, layers) in [(1, all), (13, all), (13, 1)] {
             let mut first = None;
             for resident in (0..count).step_by(step) {
-                let offloaded = OffloadedExperts { layers, resident, streamed: false };
+                let offloaded = OffloadedExperts { layers, resident, streamed: false, in_slots: false };
                 let costs = cost_model(&cpu().caps().hardware, None);
                 let opened =
                     experts::join(cpu(), ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs, batch: None });
@@ -134,10 +139,10 @@ fn how_experts_are_divided_changes_no_bit() {
 }
 
 /// A GPU and the CPU that share the experts of each layer compute what the GPU does alone, bit for bit; also if the GPU reads the others'
-/// weights in turn in long steps, here in those of two tokens and more.
+/// weights in turn in long steps, here in those of four tokens and more.
 #[test]
 fn where_an_expert_is_changes_no_bit() {
-    shared_with_cuda("glm-tiny-q4_k_m.gguf", &[13], &[2]);
+    shared_with_cuda("glm-tiny-q4_k_m.gguf", &[3, 13], &[1]);
 }
 
 #[test]
@@ -157,15 +162,20 @@ fn shared_with_cuda(name: &str, chunks: &[usize], thirds: &[usize]) {
         let experts = Experts::of(&model(name).graph().segments, device.caps().packing).unwrap();
         let expected = logits(name, Opened { device, beside: None, planned: None, batch: None }, *chunk);
         let Experts { layers, count, step } = experts;
-        for (third, from) in thirds.iter().flat_map(|third| [(third, None), (third, Some(2))]) {
+        for (third, from) in thirds.iter().flat_map(|third| [(third, None), (third, Some(4))]) {
             let resident = count * third / 3 / step * step;
             let costs = cost_model(&cpu().caps().hardware, None);
-            let offloaded = OffloadedExperts { layers, resident, streamed: true };
+            let in_slots = resident > 0 && step == 1;
+            let offloaded = OffloadedExperts { layers, resident, streamed: true, in_slots };
             let with = ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs, batch: None };
             let Some(device) = open() else { return };
-            let found = logits_streamed(name, experts::join(device, with), *chunk, from);
+            let (found, used) = logits_streamed(name, experts::join(device, with), *chunk, from);
             let what = format!("{resident} of {count} on the GPU, {chunk} tokens, streamed from {from:?}");
             assert!(found == expected, "{name}: {what}");
+            // Experts change places as the steps go on.
+            let moved = used.is_some_and(|used| used.copied > 0 && used.found > 0);
+            let counted = in_slots && from.is_none_or(|from| *chunk < from);
+            assert_eq!(moved, counted, "{name}: {what}: {used:?}");
         }
     }
     let _ = std::fs::remove_dir_all(&folder);
@@ -197,13 +207,13 @@ fn as_many_experts_are_on_a_device_as_fit() {
     assert!(matches!(fit(0, Some(count)).0, Err(Error::Memory(_))), "all were asked for");
     assert_eq!(
         fit(u64::MAX, Some(2)).0.unwrap(),
-        Some(OffloadedExperts { layers, resident: 2, streamed: false })
+        Some(OffloadedExperts { layers, resident: 2, streamed: false, in_slots: false })
     );
     let Err(Error::Memory(none)) = fit(0, Some(0)).0 else { panic!("it fits in nothing") };
     assert_eq!(fit(none.total() - 1, None).0.unwrap(), None, "then layers are on the CPU");
     assert_eq!(
         fit(none.total(), None).0.unwrap(),
-        Some(OffloadedExperts { layers, resident: 0, streamed: false })
+        Some(OffloadedExperts { layers, resident: 0, streamed: false, in_slots: false })
     );
     // More memory never has fewer experts, and a note says how many.
     let on_device = |own: OffloadedExperts| (layers - own.layers) * count + own.layers * own.resident;

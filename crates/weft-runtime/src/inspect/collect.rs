@@ -377,7 +377,13 @@ fn parts(
         weights.extend(products::pack(device, fusion, &weights::multiplied(fusions, i))?);
         let states = bind_states(device, segment, max, &mut states)?;
         let columns = segment.columns.iter().cloned().collect();
-        instances.push(Instance { plan: Arc::clone(&fusion.plan), weights, states, columns });
+        instances.push(Instance {
+            plan: Arc::clone(&fusion.plan),
+            weights,
+            states,
+            columns,
+            kept: BTreeMap::new(),
+        });
     }
     let linked = link(device, &instances, inputs, &["x"])?;
     let mut parts = Vec::with_capacity(instances.len());

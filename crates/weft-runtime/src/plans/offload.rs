@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_device::{Packing, Side};
-use weft_ir::{Graph, OFFLOADED, Offload, Op, Type, offload};
+use weft_ir::{Graph, OFFLOADED, Offload, Op, Resident, Type, offload};
 use weft_models::Segment;
 
+use crate::plans::slots::{self, SlotLayout};
 use crate::sizes::OffloadedExperts;
 
 /// The three graphs of a layer.
@@ -16,8 +17,9 @@ type Cut = [Arc<Graph>; 3];
 /// the rest.
 pub(crate) fn segments(
     segments: &[Segment],
-    OffloadedExperts { layers, resident, .. }: OffloadedExperts,
+    OffloadedExperts { layers, resident, in_slots, .. }: OffloadedExperts,
 ) -> Vec<Segment> {
+    let resident = if in_slots { Resident::InSlots(resident) } else { Resident::First(resident) };
     let mut known: Vec<(&Arc<Graph>, Option<Cut>)> = Vec::new();
     let mut all = Vec::with_capacity(segments.len() + 2 * layers);
     let mut left = layers;
@@ -40,11 +42,12 @@ pub(crate) fn segments(
         match cut {
             None => all.push(segment.clone()),
             Some([before, offloaded, after]) => {
+                let layer = layers - left;
                 left -= 1;
                 let named = |what: &str| format!("{} {what}", segment.name);
-                all.push(part(segment, before, segment.name.clone()));
-                all.push(part(segment, offloaded, named("offloaded experts")));
-                all.push(part(segment, after, named("sum of experts")));
+                all.push(part(segment, layer, before, segment.name.clone()));
+                all.push(part(segment, layer, offloaded, named("offloaded experts")));
+                all.push(part(segment, layer, after, named("sum of experts")));
             }
         }
     }
@@ -69,7 +72,7 @@ impl Experts {
         let mut all: Option<Experts> = None;
         for Segment { graph, .. } in segments {
             let known = seen.iter().find(|(known, _)| Arc::ptr_eq(known, graph)).map(|(_, can)| *can);
-            let can = known.unwrap_or_else(|| offload(graph, 0).is_some());
+            let can = known.unwrap_or_else(|| offload(graph, Resident::First(0)).is_some());
             if can {
                 let Experts { layers, count, step } = all.unwrap_or(Experts { layers: 0, count: 0, step: 1 });
                 all = Some(Experts { layers: layers + 1, count, step });
@@ -117,8 +120,8 @@ pub(crate) fn first_matrices(graph: &Graph) -> impl Iterator<Item = (&str, usize
     })
 }
 
-/// A part of a segment, with the weights and states that its graph names.
-fn part(segment: &Segment, graph: Arc<Graph>, name: String) -> Segment {
+/// A part of a segment, which is number `layer` of those that are cut, with the weights and states that its graph names.
+fn part(segment: &Segment, layer: usize, graph: Arc<Graph>, name: String) -> Segment {
     let names: BTreeSet<&str> = graph
         .nodes()
         .iter()
@@ -127,10 +130,12 @@ fn part(segment: &Segment, graph: Arc<Graph>, name: String) -> Segment {
             _ => None,
         })
         .collect();
-    let only = |all: &[(String, String)]| -> Vec<(String, String)> {
+    fn only<V: Clone>(all: &[(String, V)], names: &BTreeSet<&str>) -> Vec<(String, V)> {
         all.iter().filter(|(own, _)| names.contains(own.as_str())).cloned().collect()
-    };
-    let (weights, states) = (only(&segment.weights), only(&segment.states));
-    let columns = segment.columns.iter().filter(|(own, _)| names.contains(own.as_str())).cloned().collect();
+    }
+    let (weights, states) = (only(&segment.weights, &names), only(&segment.states, &names));
+    let tables =
+        slots::tables(&graph).map(|(name, experts)| (name.into(), SlotLayout::before(experts, layer)));
+    let columns = only(&segment.columns, &names).into_iter().chain(tables).collect();
     Segment { name, layer: segment.layer, graph: Arc::clone(&graph), weights, states, columns }
 }

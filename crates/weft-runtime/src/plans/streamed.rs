@@ -20,7 +20,7 @@ pub(crate) struct Stack<'s> {
     pub(crate) slot: usize,
     /// Its type.
     pub(crate) ty: &'s Type,
-    /// The matrices that are not read, which are the first ones, and all of them.
+    /// The matrices that are not read at first, which are the first ones, and all of them.
     pub(crate) unread: usize,
     pub(crate) matrices: usize,
     /// Rows of a matrix, and their length.
@@ -39,6 +39,11 @@ impl Stack<'_> {
         packed.or_else(|| self.ty.dtype.row_bytes((rows * self.row_len) as u64)).unwrap_or(u64::MAX)
     }
 
+    /// The share of the matrices that a token selects.
+    pub(crate) fn chosen(&self) -> f64 {
+        self.chosen as f64 / self.matrices.max(1) as f64
+    }
+
     /// The share of the matrices that are read.
     fn read(&self) -> f64 {
         (self.matrices - self.unread) as f64 / self.matrices.max(1) as f64
@@ -50,17 +55,25 @@ pub(crate) fn stacks(segments: &[Segment]) -> Vec<(usize, Stack<'_>)> {
     let offloaded = segments.iter().enumerate().filter(|(_, segment)| offload::side(segment) == Side::Second);
     let mut all = Vec::new();
     for (i, segment) in offloaded {
+        let before = i.checked_sub(1).map(|before| &segments[before]);
         let products = segment.graph.nodes().iter().filter_map(|node| match node.op {
             Op::SelectRange { from } => Some((node, from)),
             _ => None,
         });
-        for (slot, (node, unread)) in products.enumerate() {
+        for (slot, (node, from)) in products.enumerate() {
             let [_, w, ids] = node.inputs[..] else { continue };
             let (weight, ids) = (segment.graph.node(w), segment.graph.node(ids));
             let Op::Weight { name } = &weight.op else { continue };
             let Some((own, tensor)) = segment.weights.iter().find(|(own, _)| own == name) else { continue };
             let axis = |i: usize| weight.ty.shape.dims().get(i).and_then(|dim| dim.known()).unwrap_or(0);
             let (matrices, rows, row_len) = (axis(0), axis(1), axis(2));
+            // Experts in slots are the first ones to begin with.
+            let resident = before.and_then(|before| {
+                offload::first_matrices(&before.graph)
+                    .find(|(first, _)| first == name)
+                    .map(|(_, count)| count)
+            });
+            let unread = from.max(resident.unwrap_or(0));
             let chosen = ids.ty.shape.last().unwrap_or(1);
             let ty = &weight.ty;
             all.push((i, Stack { own, tensor, slot, ty, unread, matrices, rows, row_len, chosen }));

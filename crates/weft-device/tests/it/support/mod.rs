@@ -177,8 +177,13 @@ fn run_program(
     assert_eq!(parsed, *plan, "text form");
 
     let mut inputs = BTreeMap::new();
-    let mut instance =
-        Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new(), columns: BTreeMap::new() };
+    let mut instance = Instance {
+        plan,
+        weights: BTreeMap::new(),
+        states: BTreeMap::new(),
+        columns: BTreeMap::new(),
+        kept: BTreeMap::new(),
+    };
     for (name, id) in &fusion.parameters {
         assert_eq!(graph.node(*id).op, Op::Hadamard);
         let ty = &graph.node(*id).ty;

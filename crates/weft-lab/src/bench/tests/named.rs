@@ -90,6 +90,7 @@ fn samples_of_a_benchmark_have_the_tokens_that_they_name() {
         guesses: [0].into(),
         speculate: Speculate::Off,
         repeat: 2,
+        vocabulary: usize::MAX,
     };
     for name in MODELS {
         let clock = Clock::default();

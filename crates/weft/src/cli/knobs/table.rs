@@ -353,6 +353,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Number of replies decoded together; comma-separated list"),
     knob(MEASURE, "guesses", Kind::Counts(0, 15), &["bench"]).default("0")
         .help("Number of wrong guesses computed beside each token of a reply, to measure what speculation costs; comma-separated list"),
+    knob(MEASURE, "vocabulary", Kind::Count(1, 1 << 30), &["bench"]).unset("all of the model's")
+        .help("Number of different tokens that are drawn, so that experts are chosen again"),
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench"]).short('r').default("5")
         .help("Number of samples of each figure, after one warm-up"),
 

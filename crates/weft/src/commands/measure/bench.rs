@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::{Speculate, open_adapted};
+use weft_engine::{SlotUse, Speculate, open_adapted};
 use weft_lab::{Against, Bench, BenchOptions, Record, Rule, Setting, against, bench, diff};
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -28,7 +28,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
 Computes random tokens: prompts of --prefill tokens, with logits for the last, and replies of --decode tokens, each after \
 --depth other tokens. With --parallel, several replies are decoded together, and the figure is their total. All figures are \
 sampled in turns, --repeat times after one warm-up, and the table shows medians. With --guesses, so many wrong tokens are computed beside \
-each token of a reply: what speculation costs if no guess is right. The machine's limits are measured in the same run, \
+each token of a reply: what speculation costs if no guess is right. With --vocabulary, only so many different tokens are drawn, so that \
+experts are chosen again as often as in a text: it says how fast a model is whose experts are partly on the CPU. The machine's limits are measured in the same run, \
 as by `weft roofline`. The limit of decode is reading the weights once per step and each reply's cache once per \
 token (READ); experts count as if no two replies chose the same. The limit of prefill is multiplying by the weights (DOT), \
 without attention. With --against, the samples are compared with those of an earlier run by the rule of `weft ablate`: a figure is \
@@ -62,6 +63,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         guesses: args.counts("guesses").unwrap_or_default().into_iter().collect(),
         speculate: own.guesser().clone(),
         repeat: count("repeat"),
+        vocabulary: args.count("vocabulary").unwrap_or(usize::MAX),
     };
     if wanted.prefill == 0 && wanted.decode == 0 {
         let problem = "with --prefill 0 and --decode 0, there is nothing to measure";
@@ -238,7 +240,7 @@ impl Report<'_> {
                 out,
                 "{phase:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>8}"
             )?;
-            writeln!(out, "{}", guessed(setting))?;
+            writeln!(out, "{}{}", guessed(setting), in_slots(setting))?;
         }
         writeln!(out)?;
         let per_token = bench.per_token;
@@ -297,6 +299,16 @@ fn guessed(setting: &Setting) -> String {
     format!("  {each:.2} a token, {:.0} % right", 100.0 * accepted as f64 / guessed as f64)
 }
 
+/// How often experts were in slots, as the end of a line.
+fn in_slots(setting: &Setting) -> String {
+    let SlotUse { chosen, found, copied } = setting.slots;
+    if chosen == 0 {
+        return String::new();
+    }
+    let share = 100.0 * found as f64 / chosen as f64;
+    format!("  {share:.0} % of experts in slots, {} copied", units::bytes(copied))
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
@@ -321,6 +333,7 @@ mod tests {
             guesses: [0].into(),
             speculate: Speculate::Off,
             repeat: 5,
+            vocabulary: usize::MAX,
         };
         let mut fits = wanted(512);
         assert_eq!((fit(&mut fits, 4608), fits.depths), (None, [0, 4096].into()));
@@ -357,6 +370,7 @@ mod tests {
                 tokens,
                 guesses: 0,
                 speculation: [0; 3],
+                slots: SlotUse::default(),
                 rates: samples(rates),
                 need,
             }
