@@ -20,15 +20,18 @@ use crate::sizes::{Beside, OffloadedExperts, SecondPart};
 /// Slots for weights that are read in turn take at most one part of so many of a device's free memory.
 const SMALL: u64 = 8;
 
-/// What a layer's crossing to the CPU and back costs, as bytes that the CPU reads meanwhile: 45 µs of 110 GB/s, in
-/// `bench/runs/2026-11-29-experts-outside.md`.
-const CROSSING: f64 = 5e6;
+/// What a layer's crossing to the CPU and back costs, as bytes that the CPU reads meanwhile: 78 to 130 µs of 110 GB/s, in
+/// `bench/runs/2026-11-30-experts-in-slots.md`.
+const CROSSING: f64 = 10e6;
+
+/// Fewer layers cross if that is expected to cost at most this much more: where a text chooses all experts alike, it costs less.
+const HEDGE: f64 = 1.08;
 
 /// The share of choices that miss the resident experts, if these are so large a share of all. Where they are chosen by their use, published
-/// rates of hits are 74 % for 19 % of the experts, 89 % for 38 and 96 % for 63; this expects less.
+/// rates of hits are 44 to 74 % for 19 % of the experts, 62 to 89 for 38 and 75 to 96 for 63; this expects 57, 85 and 98.
 fn missed(resident: f64, by_use: bool) -> f64 {
     let others = 1.0 - resident;
-    if by_use { others.powi(3) } else { others }
+    if by_use { others.powi(4) } else { others }
 }
 
 /// The CPU, and the experts that it computes.
@@ -222,7 +225,8 @@ impl<'a> Fit<'a> {
             let resident = steps_of(layers, left(layers - fewest)) * step;
             layers as f64 * (CROSSING + missed(resident as f64 / count as f64, in_slots) * read)
         };
-        let layers = (fewest..=most).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(fewest);
+        let least = (fewest..=most).map(cost).fold(f64::INFINITY, f64::min);
+        let layers = (fewest..=most).find(|layers| cost(*layers) <= HEDGE * least).unwrap_or(fewest);
         let mut steps = steps_of(layers, left(layers - fewest));
         while steps > 0 && self.need(with(layers, steps * step))?.missing() > 0 {
             steps -= 1;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use weft_check::Emulator;
-use weft_device::{Device, Forward};
+use weft_device::{BufferId, Device, DeviceError, Forward, RowsCopied, Streaming, Weight};
 use weft_pack::Report;
 use weft_quant::GgmlType;
 
@@ -62,6 +62,10 @@ fn options() -> RuntimeOptions {
 /// Computes tokens of one of several sequences, which has `len` tokens so far. Returns the bits of their logits. Each sequence has a
 /// context of pages for itself, and two slots of states.
 fn step(runtime: &mut Runtime, seq: usize, len: usize, tokens: &[u32]) -> Vec<u32> {
+    try_step(runtime, seq, len, tokens).unwrap()
+}
+
+fn try_step(runtime: &mut Runtime, seq: usize, len: usize, tokens: &[u32]) -> Result<Vec<u32>, Error> {
     let Room { context, states, window: None, .. } = *runtime.room() else { panic!("it has windows") };
     let (end, pages) = (len + tokens.len(), context.div_ceil(PAGE));
     let inputs = runtime.next_step();
@@ -82,8 +86,8 @@ fn step(runtime: &mut Runtime, seq: usize, len: usize, tokens: &[u32]) -> Vec<u3
         inputs.kept.push(0);
     }
     inputs.wanted.extend(0..tokens.len() as i32);
-    runtime.compute(None).unwrap();
-    runtime.all_logits().unwrap().iter().map(|logit| logit.to_bits()).collect()
+    runtime.compute(None)?;
+    Ok(runtime.all_logits()?.iter().map(|logit| logit.to_bits()).collect())
 }
 
 /// The logits of two sequences, computed in steps of `chunk` tokens.
@@ -178,6 +182,86 @@ fn shared_with_cuda(name: &str, chunks: &[usize], thirds: &[usize]) {
             assert_eq!(moved, counted, "{name}: {what}: {used:?}");
         }
     }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// A device whose copies of experts fail, every third of them.
+struct Failing(Emulator, usize);
+
+impl Forward for Failing {
+    fn inner(&self) -> &dyn Device {
+        &self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.0
+    }
+
+    fn streaming(&mut self) -> Option<&mut dyn Streaming> {
+        Some(self)
+    }
+}
+
+impl Streaming for Failing {
+    fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError> {
+        self.0.prepare(buffer, with)
+    }
+
+    fn replace(&mut self, buffer: BufferId, with: &Weight, rows: &[RowsCopied]) -> Result<(), DeviceError> {
+        self.1 += 1;
+        // The first ones measure their speed.
+        match self.1 > 9 && self.1.is_multiple_of(3) {
+            true => Err(DeviceError::Usage("the copy failed".into())),
+            false => self.0.replace(buffer, with, rows),
+        }
+    }
+
+    fn is_replaced(&mut self, buffer: BufferId) -> Result<bool, DeviceError> {
+        self.0.is_replaced(buffer)
+    }
+
+    fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {
+        self.0.wait_for(buffer)
+    }
+}
+
+/// A step whose copies fail is an error, and steps after it have the right bits.
+#[test]
+fn an_expert_that_does_not_arrive_changes_no_bit() {
+    let name = "glm-tiny-q4_0.gguf";
+    let folder = std::env::temp_dir().join(format!("weft-{}-failing", std::process::id()));
+    let open = || Emulator::for_test("copies that fail", &folder);
+    let Some(device) = open() else { return };
+    let experts = Experts::of(&model(name).graph().segments, device.caps().packing).unwrap();
+    let alone = Opened { device: Box::new(device), beside: None, planned: None, batch: None };
+    let (chunk, mut failures) = (5, 0);
+    let expected = logits(name, alone, chunk);
+    let (layers, costs) = (experts.layers, cost_model(&cpu().caps().hardware, None));
+    let offloaded = OffloadedExperts { layers, resident: 2, streamed: true, in_slots: true };
+    let with = ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs, batch: None };
+    let Some(device) = open() else { return };
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let opened = experts::join(Box::new(Failing(device, 0)), with);
+    let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
+    runtime.stream_from(None);
+    let (mut found, mut len) = (Vec::new(), 0);
+    for tokens in (1..40u32).map(|token| token * 3).collect::<Vec<_>>().chunks(chunk) {
+        for seq in 0..2 {
+            let logits = (0..20).find_map(|_| match try_step(&mut runtime, seq, len, tokens) {
+                Ok(logits) => Some(logits),
+                Err(failure) => {
+                    assert!(failure.to_string().contains("the copy failed"), "{failure}");
+                    failures += 1;
+                    None
+                }
+            });
+            found.extend(logits.expect("copies that succeed"));
+        }
+        len += tokens.len();
+    }
+    let used = runtime.slot_use().unwrap();
+    assert!(failures > 0 && used.found > 0 && used.copied > 0, "{failures} failures, {used:?}");
+    assert!(found == expected);
     let _ = std::fs::remove_dir_all(&folder);
 }
 

@@ -147,16 +147,19 @@ impl ExpertSlots {
         self.wanted.clear();
         if self.tokens > 0 {
             self.count(device)?;
+            self.tokens = 0;
         }
         self.choose();
         if arrived || !self.leaving.is_empty() {
             self.write(device)?;
         }
         let Some(placement) = device.placement() else { return Ok(()) };
+        let mut done = Ok(());
         for i in 0..self.leaving.len() {
-            self.set_out(placement, self.leaving[i])?;
+            // Each of them has left the tables, whether or not the one before has set out.
+            done = done.and(self.set_out(placement, self.leaving[i]));
         }
-        Ok(())
+        done
     }
 
     /// Enters an expert in the tables: with its slot, or as one that has none.
@@ -253,13 +256,15 @@ impl ExpertSlots {
 
     /// Begins to copy an expert of a layer that was chosen, after the tables were written.
     fn set_out(&mut self, placement: &mut dyn Placement, layer: usize) -> Result<(), Error> {
-        let Layer { stacks, coming, .. } = &self.layers[layer];
-        let Some((slot, expert)) = *coming else { return Ok(()) };
+        // If a copy fails, the expert does not arrive, and the slot stays empty.
+        let Some((slot, expert)) = self.layers[layer].coming.take() else { return Ok(()) };
+        let stacks = &self.layers[layer].stacks;
         for InSlots { weight, rows, slots, .. } in stacks {
             let copied = RowsCopied { from: expert * rows..(expert + 1) * rows, to: slot * rows };
             placement.replace(*slots, weight, &[copied])?;
         }
         self.used.copied += stacks.iter().map(bytes).sum::<u64>();
+        self.layers[layer].coming = Some((slot, expert));
         self.stream_others(placement, layer)
     }
 
@@ -285,10 +290,11 @@ impl ExpertSlots {
 }
 
 impl Layer {
-    /// The expert in a slot that was chosen least lately: its count and the slot. `None` if there is no expert in any.
+    /// The slot whose expert was chosen least lately, or that is empty, and that expert's count.
     fn least(&self) -> Option<(f32, usize)> {
-        let has = self.has.iter().enumerate().filter_map(|(slot, has)| Some((self.counts[(*has)?], slot)));
-        has.min_by(|a, b| a.0.total_cmp(&b.0))
+        let count = |has: &Option<usize>| has.map_or(-1.0, |expert| self.counts[expert]);
+        let all = self.has.iter().enumerate().map(|(slot, has)| (count(has), slot));
+        all.min_by(|a, b| a.0.total_cmp(&b.0))
     }
 }
 
