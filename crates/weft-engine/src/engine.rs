@@ -8,6 +8,7 @@ use weft_device::{Caps, Device};
 use weft_pack::{OnReport, PackCache, fingerprint};
 use weft_runtime::{Error, Model, PAGE, memory_of};
 
+use crate::adapters::SequenceAdapter;
 use crate::batch::SeqId;
 use crate::generation::{Event, Generation, Reply, Shared};
 use crate::memory::CacheEvent;
@@ -156,17 +157,18 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Context`] if the prompt is too long. [`Error::Batch`] if it is empty, it or an option has a token outside
-    /// the vocabulary, a sampling parameter or bias is not finite, `min_tokens` exceeds `max_tokens`, or the model does not compute
-    /// what the request asks for.
+    /// the vocabulary, a sampling parameter or bias is not finite, the model has no such adapter, `min_tokens` exceeds `max_tokens`, or
+    /// the model does not compute what the request asks for.
     pub fn push(&mut self, request: Request) -> Result<Generation, Error> {
         let graph = self.model().graph();
         request.check(graph.config.head, graph.config.vocab, self.context())?;
+        let adapter = SequenceAdapter::of(request.options.adapter.as_ref(), self.model().selectable())?;
         let shared = Arc::new(Shared::default());
         let generation = Generation::new(self.pushed, Arc::clone(&shared));
         self.pushed += 1;
         let root = self.key.salted(&request.options.salt);
         let model = self.runner.model();
-        self.schedule.push(Running::new(generation.id(), request, root, shared, model));
+        self.schedule.push(Running::new(generation.id(), request, (root, adapter), shared, model));
         Ok(generation)
     }
 

@@ -52,6 +52,7 @@
 //! a released version computes for given weights and tokens on a given device changes only with a line there.
 #![forbid(unsafe_code)]
 
+mod adapters;
 mod batch;
 mod engine;
 mod failure;
@@ -75,7 +76,7 @@ pub use options::EngineOptions;
 pub use pooled::normalised;
 pub use prompts::counts::PromptCacheStats;
 pub use prompts::folder::{PromptCache, PromptCacheUsage};
-pub use request::{GenerateOptions, Request};
+pub use request::{Adapted, AdapterId, GenerateOptions, Request};
 pub use sampling::parameters::Sampling;
 pub use sampling::processor::LogitProcessor;
 pub use schedule::stats::Stats;
@@ -88,8 +89,8 @@ pub use weft_kern::{ParseError, Replacement, parse_replacement};
 pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model, original_sums};
 pub use weft_runtime::{
     AdapterFile, BACKENDS, DeviceChoice, Error, Head, Model, MtpLayer, Pooling, RankedBy, Ranking,
-    RuntimeOptions, SlotUse, check_file, open_adapted, open_file, pack_model, tokenizer, tokenizer_json,
-    unpack_model,
+    RuntimeOptions, Selectable, SlotUse, check_file, open_adapted, open_file, pack_model, tokenizer,
+    tokenizer_json, unpack_model,
 };
 pub use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, RenderedPrompt, TemplateError, Tokenizer,
@@ -111,6 +112,6 @@ pub mod inspect {
         Collector, ExplainOptions, Explained, InputSums, KernelCall, KernelPart, Launch, LaunchPiece,
         MemoryNeed, PartId, PlansId, Prediction, ReplayTimings, Role, RuleResult, Runtime, StepShape,
         StepTimings, TunedDecision, clear_device_files, cost_model, explain, keep_decisions, keep_machine,
-        memory_need, named, oracle_logits, switches_of, tuned_decisions,
+        memory_need, named, oracle_logits, oracle_logits_with, switches_of, tuned_decisions,
     };
 }

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_runtime::{Error, PageCopy, StepInputs, Window};
 
+use crate::adapters::SequenceAdapter;
 use crate::batch::{Entry, SeqId};
 use key::{Key, Keys};
 use kind::{Kind, Prefix};
@@ -70,6 +71,8 @@ struct Sequence {
     /// The key of its last page in the prefix cache, and the number of its pages there. `None` if it does not use the
     /// prefix cache.
     chain: Option<(Key, usize)>,
+    /// The LoRA adapter of its tokens.
+    adapter: SequenceAdapter,
 }
 
 /// A sequence that has begun, possibly with tokens from the prefix cache.
@@ -133,8 +136,13 @@ impl Memory {
         self.kinds_mut().for_each(|kind| kind.open(at));
         let id = SeqId { engine: self.engine, place: at, generation: self.begun };
         self.begun += 1;
-        self.sequences[at] = Some(Sequence { id, len: 0, chain: None });
+        self.sequences[at] = Some(Sequence { id, len: 0, chain: None, adapter: SequenceAdapter::default() });
         id
+    }
+
+    /// Sets the LoRA adapter of a sequence, before any of its tokens is computed.
+    pub(crate) fn adapt(&mut self, seq: SeqId, adapter: SequenceAdapter) {
+        self.sequence_mut(seq).into_iter().for_each(|sequence| sequence.adapter = adapter);
     }
 
     /// Looks for these tokens in the prefix cache, except for the last, whose logits are wanted.
@@ -179,7 +187,9 @@ impl Memory {
             let predicted = self.rows.pool.predicted(from).min(rows - 1);
             self.rows.pool.predict(to, predicted);
         }
-        self.sequences[seq.place] = Some(Sequence { id: seq, len: cached, chain: Some((key, full)) });
+        let adapter = SequenceAdapter::default();
+        self.sequences[seq.place] =
+            Some(Sequence { id: seq, len: cached, chain: Some((key, full)), adapter });
         Begun { seq, cached, copy }
     }
 
@@ -224,7 +234,7 @@ impl Memory {
     pub(crate) fn record(&mut self, seq: SeqId, tokens: &[u32]) {
         let Memory { page, rows, windows, states, sequences, .. } = self;
         let Some(Some(sequence)) = sequences.get_mut(seq.place) else { return };
-        let Sequence { id, len, chain: Some((key, kept)) } = sequence else { return };
+        let Sequence { id, len, chain: Some((key, kept)), .. } = sequence else { return };
         while *id == seq && (*kept + 1) * *page <= *len {
             let tokens = &tokens[*kept * *page..][..*page];
             kinds_mut(rows, windows, states).for_each(|kind| kind.keep(seq.place, *kept, key, tokens));
@@ -386,6 +396,8 @@ impl Memory {
             kinds_mut(rows, windows, states).for_each(|kind| kind.place_token(place, sequence.len, out));
             out.tokens.push(entry.token as i32);
             out.pos.push(sequence.len as i32);
+            out.adapters.push(sequence.adapter.number);
+            out.adapter_scales.push(sequence.adapter.scale.to_bits() as i32);
             sequence.len += 1;
         }
         // The page lists are complete now.

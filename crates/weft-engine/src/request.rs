@@ -42,9 +42,50 @@ pub struct GenerateOptions {
     pub ignore_end: bool,
     /// Whether the request uses the prefix cache: takes the beginning of its prompt from it, and leaves its pages there.
     pub cache: bool,
+    /// The LoRA adapter that is added to the model for this request.
+    pub adapter: Option<Adapted>,
     /// Requests share cached pages only with requests of the same salt, so that users cannot find out each other's
     /// prompts.
     pub salt: String,
+}
+
+/// The LoRA adapter of a request: one of those with which the model was opened.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Adapted {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The factor of its additions; `None` for the one that it was opened with.
+    pub scale: Option<f32>,
+}
+
+/// Names an adapter of a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AdapterId {
+    /// By its name.
+    Name(String),
+    /// By its index among those that requests choose.
+    Index(usize),
+}
+
+impl From<&str> for AdapterId {
+    fn from(name: &str) -> AdapterId {
+        AdapterId::Name(name.into())
+    }
+}
+
+impl From<usize> for AdapterId {
+    fn from(index: usize) -> AdapterId {
+        AdapterId::Index(index)
+    }
+}
+
+impl fmt::Display for AdapterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AdapterId::Name(name) => write!(f, "`{name}`"),
+            AdapterId::Index(index) => write!(f, "number {index}"),
+        }
+    }
 }
 
 impl Default for GenerateOptions {
@@ -62,6 +103,7 @@ impl Default for GenerateOptions {
             prompt_logprobs: None,
             ignore_end: false,
             cache: true,
+            adapter: None,
             salt: String::new(),
         }
     }
@@ -246,6 +288,12 @@ impl Request {
     /// Sets the [salt](GenerateOptions::salt) of its cached pages.
     pub fn salt(mut self, salt: impl Into<String>) -> Request {
         self.options.salt = salt.into();
+        self
+    }
+
+    /// Chooses a [LoRA adapter](GenerateOptions::adapter), with the factor that it was opened with if `scale` is `None`.
+    pub fn adapter(mut self, adapter: impl Into<AdapterId>, scale: impl Into<Option<f32>>) -> Request {
+        self.options.adapter = Some(Adapted { adapter: adapter.into(), scale: scale.into() });
         self
     }
 

@@ -11,9 +11,11 @@ use weft_device::Device;
 use weft_pack::OnReport;
 use weft_runtime::{Error, Head, Model, PAGE, Room, Runtime, StepInputs, StepTimings};
 
+use crate::adapters::SequenceAdapter;
 use crate::batch::{Batch, Entry, SeqId};
 use crate::memory::Memory;
 use crate::options::EngineOptions;
+use crate::request::Adapted;
 
 pub use predict::Pending;
 
@@ -78,6 +80,18 @@ impl Runner {
     /// Begins an empty sequence.
     pub fn new_sequence(&mut self) -> SeqId {
         self.memory.new_sequence()
+    }
+
+    /// Sets the LoRA adapter of an empty sequence: one of the model's [selectable](weft_runtime::Model::selectable) ones by its name,
+    /// with the factor that it was opened with if `scale` is `None`.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] if the model has no such adapter, or the factor is not finite.
+    pub fn adapt(&mut self, seq: SeqId, name: &str, scale: Option<f32>) -> Result<(), Error> {
+        let chosen = Adapted { adapter: name.into(), scale };
+        let adapter = SequenceAdapter::of(Some(&chosen), self.runtime.model().selectable())?;
+        self.memory.adapt(seq, adapter);
+        Ok(())
     }
 
     /// The number of tokens in a sequence, or 0 if it has ended.

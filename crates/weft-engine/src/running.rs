@@ -7,6 +7,7 @@ use weft_text::{StopMatcher, StreamDecoder, Tokenizer};
 
 use weft_runtime::{Candidates, Error, Model, Row};
 
+use crate::adapters::SequenceAdapter;
 use crate::batch::SeqId;
 use crate::failure::Failure;
 use crate::generation::{Event, Finish, Shared, Token};
@@ -30,6 +31,8 @@ pub(crate) struct Running {
     pub(crate) seq: Option<SeqId>,
     /// The keys of its pages in the prefix cache.
     pub(crate) keys: Keys,
+    /// Its LoRA adapter.
+    pub(crate) adapter: SequenceAdapter,
     /// Whether its prompt has waited for others to be done with it.
     pub(crate) waited: bool,
     /// The number of its last tokens, but for the last, that have to be computed again, because the state after them was that of
@@ -64,8 +67,14 @@ struct Times {
 }
 
 impl Running {
-    /// Creates a generation that waits, with its number.
-    pub(crate) fn new(id: u64, request: Request, root: Key, shared: Arc<Shared>, model: &Model) -> Running {
+    /// Creates a generation that waits, with its number. `root` is the root key of pages without an adapter.
+    pub(crate) fn new(
+        id: u64,
+        request: Request,
+        (root, adapter): (Key, SequenceAdapter),
+        shared: Arc<Shared>,
+        model: &Model,
+    ) -> Running {
         let Request { prompt, wanted, options, processors } = request;
         let tokenizer = model.tokenizer();
         let (dry, ends) = (Dry::of(&options, tokenizer), tokenizer.end_of_generation());
@@ -81,7 +90,8 @@ impl Running {
             pool: Pool::of(wanted, model.graph().config.head),
             tokens: prompt,
             seq: None,
-            keys: Keys::new(root),
+            keys: Keys::new(adapter.root(root)),
+            adapter,
             waited: false,
             again: 0,
             shared,

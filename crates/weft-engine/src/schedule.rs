@@ -422,6 +422,7 @@ impl Schedule {
         }
         let known = if one.caches() { one.reusable() } else { &[] };
         let begun = memory.begin(&one.keys, known);
+        memory.adapt(begun.seq, one.adapter);
         if one.begun(begun.seq, begun.cached) && one.caches() {
             self.counts.prefix_queries += one.tokens.len() as u64;
             self.counts.prefix_hits += begun.cached as u64;

@@ -1,6 +1,7 @@
 //! A logical model: a file, or all the files that it was split into.
 
 mod adapter;
+mod selectable;
 
 use std::fmt;
 use std::ops::Range;
@@ -16,8 +17,10 @@ use crate::restore::Restore;
 use crate::split::{self, Split};
 use crate::stored::{self, FileBytes, Piece, Stored, StoredPart};
 use crate::tensor::TensorInfo;
+use selectable::Selection;
 
 pub use adapter::Adapter;
+pub use selectable::Selectable;
 
 /// The name in errors of bytes that were not read from a file.
 const IN_MEMORY: &str = "GGUF in memory";
@@ -48,8 +51,10 @@ pub struct Gguf {
     data: Vec<Data>,
     /// Where the tensors are, if not in these sections.
     stored: Option<Stored>,
-    /// LoRA adapters, whose files are the last ones.
+    /// LoRA adapters, whose files come after those of the model.
     adapters: Vec<Adapter>,
+    /// LoRA adapters that requests choose, whose stacks are the last file.
+    selection: Option<Selection>,
 }
 
 /// The data section of a file.
@@ -126,6 +131,7 @@ impl Gguf {
             data: Vec::new(),
             stored: None,
             adapters: Vec::new(),
+            selection: None,
         }
     }
 
@@ -236,6 +242,11 @@ impl Gguf {
         &self.files
     }
 
+    /// The number of files of the model itself, which come before those of adapters.
+    pub fn own_files(&self) -> usize {
+        self.files.len() - self.adapters.len() - usize::from(self.selection.is_some())
+    }
+
     /// The bytes before the tensor data, for each of the files.
     pub fn headers(&self) -> impl Iterator<Item = &[u8]> {
         // A file without tensors may end before its data section would begin.
@@ -294,7 +305,7 @@ impl Gguf {
 
     /// Where a tensor is, if not in its file.
     fn stored_of(&self, tensor: &TensorInfo) -> Option<&Stored> {
-        self.stored.as_ref().filter(|_| self.adapter_of(tensor).is_none())
+        self.stored.as_ref().filter(|_| tensor.file < self.own_files())
     }
 
     /// The range of a tensor in the mapping of its file, which was checked when the header was read.

@@ -54,7 +54,7 @@ mod writer;
 
 pub use data_writer::DataWriter;
 pub use error::{Error, KeyError, WriteError};
-pub use gguf::{Adapter, FileInfo, Gguf};
+pub use gguf::{Adapter, FileInfo, Gguf, Selectable};
 pub use metadata::Metadata;
 pub use mmap::{MappedFile, Stamp, TensorBytes};
 pub use restore::Restore;

@@ -32,3 +32,6 @@ pub const MAX_ALIGNMENT: u64 = 1 << 20;
 
 /// The alignment of tensor data in a file without `general.alignment`.
 pub const DEFAULT_ALIGNMENT: u64 = 32;
+
+/// The most LoRA adapters of a model that requests choose from.
+pub const MAX_SELECTABLE: usize = 64;

@@ -38,6 +38,7 @@
 //! | `pos` | `i32[T]` | position of each token in its sequence |
 //! | `slots` | `i32[T]` | row of the states that each token is stored in |
 //! | `first`, `pages` | `i32[T]`, `i32[P]` | where each token's sequence is in the states, see [`weft_ir::Op::Attend`] |
+//! | `adapters`, `adapter_scales` | `i32[T, 1]`, `f32[T, 1, 1]` | each token's LoRA adapter and factor, see [`ADAPTERS`] |
 //! | `out_rows` | `i32[R]` | the tokens of the step whose logits, embeddings or scores are wanted |
 //!
 //! The embedding outputs `x` (`f32[T, hidden]`), every layer the next `x`, and the head `logits` (`f32[R, vocab]`). A
@@ -75,4 +76,4 @@ pub use model::ModelGraph;
 pub use mtp::Mtp;
 pub use options::BuildOptions;
 pub use pooling::Pooling;
-pub use segment::Segment;
+pub use segment::{ADAPTER_SCALES, ADAPTERS, Segment};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
+use weft_gguf::TensorInfo;
 use weft_ir::{Graph, NodeId};
 
 use crate::blocks::{Block, ends};
@@ -136,15 +137,15 @@ impl<'a> ModelBuilder<'a> {
         let unknown =
             |name: &str| !known.contains(name) && !in_mtp_block(name) && !self.unused.contains(name);
         let gguf = self.file.gguf;
-        match gguf
-            .tensors()
-            .iter()
-            .find(|tensor| unknown(&tensor.name))
-            .map(|tensor| (tensor, gguf.adapter_of(tensor)))
-        {
+        let adapter = |tensor: &TensorInfo| {
+            let always = gguf.adapter_of(tensor).map(|adapter| &gguf.files()[adapter.file].path);
+            always.or(gguf.selectable_of(tensor).map(|adapter| &adapter.path))
+        };
+        let found = gguf.tensors().iter().find(|tensor| unknown(&tensor.name));
+        match found.map(|tensor| (tensor, adapter(tensor))) {
             None => Ok(()),
-            Some((tensor, Some(adapter))) => Err(Error::AdaptedTensor {
-                file: gguf.files()[adapter.file].path.display().to_string(),
+            Some((tensor, Some(path))) => Err(Error::AdaptedTensor {
+                file: path.display().to_string(),
                 tensor: tensor.name.split(".lora_").next().unwrap_or_default().into(),
             }),
             Some((tensor, None)) => Err(Error::UnknownTensor {

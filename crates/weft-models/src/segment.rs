@@ -3,13 +3,19 @@
 
 use std::sync::Arc;
 
-use weft_gguf::{Adapter, Gguf, TensorInfo};
+use weft_gguf::{Adapter, Gguf, Selectable, TensorInfo};
 use weft_ir::{Builder, Dim, Graph, NodeId, Op, Recurrence, Shape};
 use weft_quant::GgmlType;
 
 use crate::error::Error;
 use crate::file::ModelFile;
+use crate::mtp;
 use crate::options::BuildOptions;
+
+/// The input with the number of each row's adapter in stacks of selectable ones, 0 for none: `i32[T, 1]`.
+pub const ADAPTERS: &str = "adapters";
+/// The input with the scale of each row's adapter, −0 for none: `f32[T, 1, 1]`.
+pub const ADAPTER_SCALES: &str = "adapter_scales";
 
 /// A part of a model that is one graph, such as a layer.
 #[derive(Clone, Debug)]
@@ -258,7 +264,37 @@ impl<'a> SegmentBuilder<'a> {
             let added = self.g.mul(added, factor);
             y = self.g.add(y, added);
         }
-        Ok(y)
+        self.add_selected(y, x, matrix, (from, to))
+    }
+
+    /// Adds what the adapter that each row has chosen adds to `y`. Nothing changes where there is none, not even a sign: the product by
+    /// matrix 0 of a stack is 0, its scale −0, and `y − 0` is `y`.
+    fn add_selected(
+        &mut self,
+        y: NodeId,
+        x: NodeId,
+        matrix: &str,
+        (from, to): (usize, usize),
+    ) -> Result<NodeId, Error> {
+        let [a, b, factors] = ["a", "b", "factors"].map(|which| Selectable::tensor_name(matrix, which));
+        let shape = self.gguf.tensor(&self.tensor_name(&a)).map(|tensor| &tensor.shape[..]);
+        // Predictions change no reply, so the layer that makes them needs no adapter.
+        let predicts = self.layer.is_some_and(|layer| mtp::is_block(self.gguf, layer));
+        let Some([_, rank, count]) = shape.filter(|_| !predicts) else { return Ok(y) };
+        let (rank, count) = (*rank as usize, *count as usize);
+        let a = self.matrix(&a, &[count, rank, from])?;
+        let b = self.matrix(&b, &[count, to, rank])?;
+        let factors = self.plain_matrix(&factors, &[count, 1])?;
+        let g = &mut self.g;
+        let ids = g.input(ADAPTERS, GgmlType::I32, [Dim::T, 1.into()]);
+        let scales = g.input(ADAPTER_SCALES, GgmlType::F32, [Dim::T, 1.into(), 1.into()]);
+        let low = g.select_range(x, a, ids, 1);
+        let added = g.select_range(low, b, ids, 1);
+        let factors = g.rows(factors, ids);
+        let added = g.mul(added, factors);
+        let added = g.mul(added, scales);
+        let added = g.reshape(added, [Dim::T, to.into()]);
+        Ok(g.add(y, added))
     }
 
     fn weight(&mut self, name: &str, tensor: &TensorInfo, shape: &[usize]) -> NodeId {

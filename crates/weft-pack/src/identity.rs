@@ -28,17 +28,12 @@ impl Identity {
             return Some(Identity(packed.header().identity));
         }
         // First, because the contents have to be read from disk.
-        let own = 0..own_files(model);
+        let own = 0..model.own_files();
         let stamps = stamps(model, own.clone())?;
         let mut facts = contents(model, own);
         facts.extend(stamps);
         Some(Identity(checksum_of(&facts)))
     }
-}
-
-/// The number of files of a model without its adapters, which come last.
-fn own_files(model: &Gguf) -> usize {
-    model.files().len() - model.adapters().len()
 }
 
 /// When files were written, and their inodes; `None` if one was not read from a file.
@@ -56,15 +51,15 @@ fn adapted(own: u64, model: &Gguf, files: impl FnOnce(Range<usize>) -> Option<Ve
     if model.adapters().is_empty() {
         return Some(own);
     }
-    let mut facts = files(own_files(model)..model.files().len())?;
+    let mut facts = files(model.own_files()..model.own_files() + model.adapters().len())?;
     facts.push(own);
     facts.extend(model.adapters().iter().map(|Adapter { scale, .. }| u64::from(scale.to_bits())));
     Some(checksum_of(&facts))
 }
 
 /// Returns a number that identifies a model's files, for caches of what was computed from them: files that were changed,
-/// replaced or downloaded again have another one, and so has a copy. `None` if the model was not read from files. Adapters and their
-/// scales are part of it.
+/// replaced or downloaded again have another one, and so has a copy. `None` if the model was not read from files. Adapters that
+/// always apply are part of it with their scales; those that [requests choose](Gguf::selectable) are not.
 pub fn identity(model: &Gguf) -> Option<u64> {
     adapted(Identity::of(model)?.0, model, |files| {
         let stamps = stamps(model, files.clone())?;
@@ -74,11 +69,12 @@ pub fn identity(model: &Gguf) -> Option<u64> {
 
 /// Returns a number that identifies a model independently of where its files are and when they were written: a checksum
 /// of their sizes, their metadata and tensor directories, and the first and last 4 KiB of each tensor. It is no
-/// protection against forgery. Adapters and their scales are part of it.
+/// protection against forgery. Adapters that always apply are part of it with their scales, and those that
+/// [requests choose](Gguf::selectable) are not.
 pub fn fingerprint(model: &Gguf) -> u64 {
     let own = match PackedModel::of(model) {
         Some(packed) => packed.header().fingerprint,
-        None => checksum_of(&contents(model, 0..own_files(model))),
+        None => checksum_of(&contents(model, 0..model.own_files())),
     };
     adapted(own, model, |files| Some(contents(model, files))).unwrap_or(own)
 }

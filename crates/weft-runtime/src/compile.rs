@@ -183,9 +183,10 @@ const INPUT_ALIGN: usize = 64;
 fn step_inputs(
     max: &Sizes,
     window: Option<&Window>,
-    predicts: bool,
+    Optional { predicts, adapters }: Optional,
 ) -> impl Iterator<Item = (&'static str, usize)> {
-    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, next_slots] = STEP_INPUTS;
+    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, next_slots, ids, scales] =
+        STEP_INPUTS;
     let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
     let windowed = window.map(|_| [(window_slots, max.tokens), (window_pages, max.pages)]);
     let sequences = (max.sequences > 0).then(|| SCAN_LISTS.map(|name| (name, max.sequences)));
@@ -194,20 +195,30 @@ fn step_inputs(
         .chain([(out_rows, max.rows)])
         .chain(predicts.then_some((next_slots, max.rows)))
         .chain(sequences.into_iter().flatten())
+        .chain(adapters.then_some([(ids, max.tokens), (scales, max.tokens)]).into_iter().flatten())
         .chain(windowed.into_iter().flatten())
         .chain([(pages, max.pages)])
 }
 
+/// What else a model has inputs for.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Optional {
+    /// A layer that predicts one token more.
+    pub(crate) predicts: bool,
+    /// Adapters that requests choose.
+    pub(crate) adapters: bool,
+}
+
 /// Allocates the inputs of a step, all in one buffer, so that a single write is enough: with those of layers with a sliding
-/// window, if these have pages of their own, and those of a layer that predicts one token more, if there is one.
+/// window, if these have pages of their own, and those of what else the model has.
 pub(crate) fn inputs(
     device: &mut dyn Device,
     max: &Sizes,
     window: Option<&Window>,
-    predicts: bool,
+    optional: Optional,
 ) -> Result<BTreeMap<String, Region>, Error> {
     let mut end = 0;
-    let places = step_inputs(max, window, predicts).map(|(name, values)| {
+    let places = step_inputs(max, window, optional).map(|(name, values)| {
         let offset = end;
         end = (offset + 4 * values).next_multiple_of(INPUT_ALIGN);
         (name, values, offset)
@@ -231,7 +242,7 @@ pub(crate) fn compile(
     let mut checked = Vec::new();
     replacements::check(device, planned.plans(), &mut checked)?;
     replacements::tell(device, planned.plans(), options, &checked, report)?;
-    let mut inputs = inputs(device, &options.max, planned.window.as_ref(), planned.predicts())?;
+    let mut inputs = inputs(device, &options.max, planned.window.as_ref(), planned.optional())?;
     let slots = planned.slots.map(|layout| SlotBuffers::new(device, layout, &options.max)).transpose()?;
     inputs.extend(slots.iter().flat_map(SlotBuffers::inputs));
     let tensors = weights::load(device, gguf, planned, cache, report)?;

@@ -4,6 +4,9 @@ use weft_ir::{SCAN_LISTS, Sizes};
 
 use crate::layout::STEP_INPUTS;
 
+/// The factor of rows without an adapter. What is added to them is −0, which changes no bit.
+pub const NO_ADAPTER: f32 = -0.0;
+
 /// The index inputs of a step: its tokens, and where their sequences are in the states. See `weft_ir::Op::Attend`.
 #[derive(Debug, Default)]
 pub struct StepInputs {
@@ -32,6 +35,10 @@ pub struct StepInputs {
     pub certain: Vec<i32>,
     /// For each sequence, the number of kept rows that are applied to its state first.
     pub kept: Vec<i32>,
+    /// The adapter of each token, if requests choose adapters: its number in their list from 1 on, or 0 for none.
+    pub adapters: Vec<i32>,
+    /// The bits of the factor of each token's adapter, or of [`NO_ADAPTER`].
+    pub adapter_scales: Vec<i32>,
     /// For each row whose logits are wanted, where the layer that predicts one token more stores its hidden state. Empty in steps of the
     /// model.
     pub next_slots: Vec<i32>,
@@ -57,6 +64,8 @@ impl StepInputs {
             to: of_sequences(),
             certain: of_sequences(),
             kept: of_sequences(),
+            adapters: room(),
+            adapter_scales: room(),
             next_slots: Vec::new(),
             wanted: room(),
         }
@@ -68,12 +77,25 @@ impl StepInputs {
         [tokens, pos, slots, first, pages, window_slots, window_pages].into_iter().for_each(Vec::clear);
         let StepInputs { ends, from, to, certain, kept, next_slots, wanted, .. } = self;
         [ends, from, to, certain, kept, next_slots, wanted].into_iter().for_each(Vec::clear);
+        [&mut self.adapters, &mut self.adapter_scales].into_iter().for_each(Vec::clear);
     }
 
     /// The inputs of a step by name, with the rows of hidden states whose logits are computed: some of those wanted. A model may
-    /// lack those of layers with a sliding window and of states of whole sequences, which are empty then.
-    pub(crate) fn named<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 14] {
-        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, next_slots] = STEP_INPUTS;
+    /// lack those of layers with a sliding window, of states of whole sequences and of adapters.
+    pub(crate) fn named<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 16] {
+        let [
+            tokens,
+            pos,
+            slots,
+            first,
+            pages,
+            rows,
+            window_slots,
+            window_pages,
+            next_slots,
+            adapters,
+            scales,
+        ] = STEP_INPUTS;
         let [ends, from, to, certain, kept] = SCAN_LISTS;
         [
             (tokens, &self.tokens),
@@ -90,6 +112,8 @@ impl StepInputs {
             (certain, &self.certain),
             (kept, &self.kept),
             (next_slots, &self.next_slots),
+            (adapters, &self.adapters),
+            (scales, &self.adapter_scales),
         ]
     }
 }

@@ -1,6 +1,6 @@
 //! The layout of states and of a step's inputs: facts that graphs, buffers and memory share.
 
-use weft_models::BuildOptions;
+use weft_models::{ADAPTER_SCALES, ADAPTERS, BuildOptions};
 
 /// The number of rows in a page of the KV cache.
 pub const PAGE: usize = BuildOptions::PAGE;
@@ -14,8 +14,19 @@ pub(crate) const WINDOW_SLOTS: &str = "window_slots";
 pub(crate) const WINDOW_PAGES: &str = "window_pages";
 
 /// The inputs that all segments of a step share. Models with states of whole sequences have [those of scans](weft_ir::SCAN_LISTS), too.
-pub(crate) const STEP_INPUTS: [&str; 9] =
-    ["tokens", "pos", "slots", "first", "pages", "out_rows", WINDOW_SLOTS, WINDOW_PAGES, "next_slots"];
+pub(crate) const STEP_INPUTS: [&str; 11] = [
+    "tokens",
+    "pos",
+    "slots",
+    "first",
+    "pages",
+    "out_rows",
+    WINDOW_SLOTS,
+    WINDOW_PAGES,
+    "next_slots",
+    ADAPTERS,
+    ADAPTER_SCALES,
+];
 
 /// The pages of layers with a sliding window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

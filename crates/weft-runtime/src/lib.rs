@@ -31,10 +31,10 @@ pub use devices::tuned::{TunedDecision, keep_decisions, switches_of, tuned_decis
 pub use error::Error;
 pub use fit::need::MemoryNeed;
 pub use fit::{memory_need, memory_of};
-pub use inputs::StepInputs;
+pub use inputs::{NO_ADAPTER, StepInputs};
 pub use inspect::collect::{Collector, InputSums};
 pub use inspect::explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
-pub use inspect::oracle::oracle_logits;
+pub use inspect::oracle::{oracle_logits, oracle_logits_with};
 pub use layout::{HELD_SLOTS, PAGE, Window};
 pub use model::adapters::{AdapterFile, open_adapted};
 pub use model::files::{check_file, open_file};
@@ -47,6 +47,7 @@ pub use runtime::{
     PageCopy, PartId, Piece, PlansId, Prediction, ReplayTimings, Runtime, SlotUse, StepShape, StepTimings,
 };
 pub use sizes::Room;
+pub use weft_gguf::Selectable;
 pub use weft_ir::KEPT;
 pub use weft_models::{Head, Pooling};
 pub use weights::packed_models::{pack_model, unpack_model};

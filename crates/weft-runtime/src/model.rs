@@ -6,7 +6,7 @@ pub(crate) mod files;
 use std::path::Path;
 use std::sync::Arc;
 
-use weft_gguf::{Gguf, Metadata};
+use weft_gguf::{Gguf, Metadata, Selectable};
 use weft_models::{BuildOptions, ModelGraph, Pooling};
 use weft_quant::GgmlType;
 use weft_text::{
@@ -80,6 +80,11 @@ impl Model {
     /// The file.
     pub fn gguf(&self) -> &Gguf {
         &self.gguf
+    }
+
+    /// The LoRA adapters that requests choose.
+    pub fn selectable(&self) -> &[Selectable] {
+        self.gguf.selectable()
     }
 
     /// The graphs and the model's sizes.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use weft_device::Side;
 use weft_fuse::{CostModel, Fusion, Options};
-use weft_ir::Sizes;
+use weft_ir::{Op, Sizes};
 use weft_kern::Machine;
-use weft_models::{ModelGraph, Mtp, Segment};
+use weft_models::{ADAPTERS, ModelGraph, Mtp, Segment};
 
+use crate::compile::Optional;
 use crate::error::Error;
 use crate::layout::{PAGE, Window};
 use crate::plans::slots::SlotLayout;
@@ -44,6 +45,13 @@ impl Planned {
     /// Whether there is a layer that predicts one token more.
     pub(crate) fn predicts(&self) -> bool {
         self.segments.len() > self.sections.of_model()
+    }
+
+    /// What else the model has inputs for.
+    pub(crate) fn optional(&self) -> Optional {
+        let chooses = |op: &Op| matches!(op, Op::Input { name } if name == ADAPTERS);
+        let adapters = self.segments.iter().any(|one| one.graph.nodes().iter().any(|node| chooses(&node.op)));
+        Optional { predicts: self.predicts(), adapters }
     }
 
     /// Whether the first device computes all segments of a class, with the weights of offloaded experts in turn.

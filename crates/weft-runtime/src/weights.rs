@@ -172,7 +172,7 @@ pub(crate) fn load(
             let packed = multiplied(classes, i);
             let own = &segments[i].weights;
             for (own, name) in own.iter().filter(|(_, name)| !taken.whole.contains_key(name.as_str())) {
-                let wanted = |tensor: &&TensorInfo| cache.is_none() || gguf.adapter_of(tensor).is_none();
+                let wanted = |tensor: &&TensorInfo| cache.is_none() || tensor.file < gguf.own_files();
                 if let Some(tensor) = gguf.tensor(name).filter(wanted) {
                     tensors.entry(name).or_insert((tensor, false)).1 |= packed.contains(own.as_str());
                 }

@@ -44,7 +44,8 @@ fn main() -> ExitCode {
     let Some((command, matches)) = parser::called(&matches) else { return ExitCode::from(2) };
     again::install(parser::again);
     processes::begin(command.name);
-    let outcome = (command.run)(Args(matches, command.name, None));
+    let args = Args(matches, command.name, None);
+    let outcome = args.check_adapters().and_then(|()| (command.run)(args));
     processes::end();
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

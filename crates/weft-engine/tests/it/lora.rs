@@ -14,15 +14,31 @@ use crate::packed_models::{Folder, packed};
 use crate::support::{Fixture, all_logits, bits, mean_kl, relative_l2};
 
 /// A tensor to write.
-type Tensor = (String, GgmlType, Vec<u64>, Vec<u8>);
+pub(crate) type Tensor = (String, GgmlType, Vec<u64>, Vec<u8>);
 
 /// A fixture, adapters for it, and the model that they make, in a folder that is removed when dropped.
-struct Adapted {
-    folder: PathBuf,
-    fixture: Fixture,
-    adapters: Vec<AdapterFile>,
+pub(crate) struct Adapted {
+    pub(crate) folder: PathBuf,
+    pub(crate) fixture: Fixture,
+    pub(crate) adapters: Vec<AdapterFile>,
     merged: PathBuf,
 }
+
+/// An adapter to make: its rank, type, alpha and scale, and a matrix that it does not add to.
+#[derive(Clone, Copy)]
+pub(crate) struct Spec {
+    pub(crate) rank: usize,
+    pub(crate) ty: GgmlType,
+    pub(crate) alpha: Option<f32>,
+    pub(crate) scale: f32,
+    pub(crate) without: &'static str,
+}
+
+/// The two adapters of most tests.
+pub(crate) const SPECS: [Spec; 2] = [
+    Spec { rank: 3, ty: GgmlType::F32, alpha: Some(6.0), scale: 0.5, without: "none" },
+    Spec { rank: 8, ty: GgmlType::F16, alpha: None, scale: 1.5, without: "none" },
+];
 
 impl Drop for Adapted {
     fn drop(&mut self) {
@@ -50,8 +66,13 @@ fn is_adapted(name: &str) -> bool {
 }
 
 impl Adapted {
-    /// Two adapters of ranks 3 and 8; the merged model has its matrices in `f32`.
+    /// Two adapters of ranks 3 and 8.
     fn new(test: &str, fixture: &str) -> Adapted {
+        Adapted::of(test, fixture, &SPECS)
+    }
+
+    /// These adapters; the merged model has its matrices in `f32`.
+    pub(crate) fn of(test: &str, fixture: &str, specs: &[Spec]) -> Adapted {
         let fixture = Fixture::load(fixture);
         let folder = std::env::temp_dir().join(format!("weft-engine-lora-{test}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
@@ -68,8 +89,9 @@ impl Adapted {
             .collect();
         let mut random = Random::new(7);
         let mut adapters = Vec::new();
-        for (rank, ty, alpha, scale) in [(3, GgmlType::F32, Some(6.0), 0.5), (8, GgmlType::F16, None, 1.5)] {
+        for &Spec { rank, ty, alpha, scale, without } in specs {
             let mut tensors = Vec::new();
+            let is_adapted = |name: &str| is_adapted(name) && !name.contains(without);
             for (name, _, shape, data) in merged.iter_mut().filter(|(name, ..)| is_adapted(name)) {
                 let (from, to) = (shape[0] as usize, shape[1] as usize);
                 let mut values = |count: usize, scale: f32| -> Vec<f32> {
@@ -95,7 +117,7 @@ impl Adapted {
             }
             let path = folder.join(format!("rank{rank}.gguf"));
             write(&path, adapter_metadata(&model, alpha), &tensors);
-            adapters.push(AdapterFile { path, scale });
+            adapters.push(AdapterFile { name: None, path, scale });
         }
         let path = folder.join("merged.gguf");
         let mut metadata = Metadata::new();
@@ -105,7 +127,7 @@ impl Adapted {
     }
 
     /// The merged model's logits, computed in floats.
-    fn expected(&self) -> Vec<f32> {
+    pub(crate) fn expected(&self) -> Vec<f32> {
         oracle_logits(&Gguf::open(&self.merged).unwrap(), &self.fixture.tokens).unwrap()
     }
 
@@ -114,7 +136,7 @@ impl Adapted {
     }
 }
 
-fn adapter_metadata(model: &Gguf, alpha: Option<f32>) -> Metadata {
+pub(crate) fn adapter_metadata(model: &Gguf, alpha: Option<f32>) -> Metadata {
     let mut metadata = Metadata::new();
     metadata.insert("general.type", Value::String("adapter".into()));
     metadata.insert("adapter.type", Value::String("lora".into()));
@@ -124,7 +146,7 @@ fn adapter_metadata(model: &Gguf, alpha: Option<f32>) -> Metadata {
     metadata
 }
 
-fn write(path: &Path, metadata: Metadata, tensors: &[Tensor]) {
+pub(crate) fn write(path: &Path, metadata: Metadata, tensors: &[Tensor]) {
     let mut writer = Writer::new(metadata).unwrap();
     for (name, ty, shape, _) in tensors {
         writer.declare(name, *ty, shape).unwrap();
@@ -150,7 +172,7 @@ fn rounded(value: f32) -> f32 {
     values[0]
 }
 
-const MODELS: [&str; 3] = ["mistral-odd-q4_0", "glm-tiny-q8_0", "phi4-odd-q5_k_m"];
+pub(crate) const MODELS: [&str; 3] = ["mistral-odd-q4_0", "glm-tiny-q8_0", "phi4-odd-q5_k_m"];
 
 #[test]
 fn an_adapted_model_computes_what_a_merged_one_does() {
@@ -246,7 +268,7 @@ fn what_is_no_adapter_for_a_model_is_refused_with_the_reason() {
             .map(|(name, shape)| (name.to_string(), GgmlType::F32, shape.to_vec(), zeros(shape)))
             .collect();
         write(&path, metadata, &tensors);
-        let adapter = AdapterFile { path: path.clone(), scale: 1.0 };
+        let adapter = AdapterFile { name: None, path: path.clone(), scale: 1.0 };
         EngineOptions::default()
             .adapters(vec![adapter])
             .open(&adapted.fixture.path)

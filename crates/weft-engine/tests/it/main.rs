@@ -12,6 +12,7 @@ mod golden;
 mod gpu;
 mod launches;
 mod lora;
+mod lora_of_requests;
 mod mechanisms;
 mod mtp;
 mod packed_models;

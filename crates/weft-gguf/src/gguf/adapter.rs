@@ -44,6 +44,11 @@ impl Gguf {
         if !scale.is_finite() {
             return Err(problem(format!("its scale is {scale}; expected a number")));
         }
+        if self.selection.is_some() {
+            return Err(problem(
+                "it always applies, so it has to be added before those that requests choose".into(),
+            ));
+        }
         let index = self.adapters.len();
         let mut tensors = Vec::with_capacity(adapter.tensors.len());
         for tensor in &adapter.tensors {
@@ -76,7 +81,7 @@ impl Gguf {
     }
 
     /// Returns the adapter's alpha, or a sentence if this is not an adapter for the model.
-    fn check_is_adapter(&self, model: &Gguf) -> Result<Option<f32>, String> {
+    pub(super) fn check_is_adapter(&self, model: &Gguf) -> Result<Option<f32>, String> {
         let text = |gguf: &Gguf, key| match gguf.metadata().str(key) {
             Ok(found) => Ok(found.unwrap_or("nothing").to_string()),
             Err(error) => Err(error.to_string()),
@@ -114,7 +119,7 @@ impl Gguf {
     }
 
     /// The matrix of the model that one of this adapter's tensors adds to, and which of the two it is. Otherwise a sentence.
-    fn pair<'t>(&self, tensor: &'t TensorInfo, model: &Gguf) -> Result<(&'t str, char), String> {
+    pub(super) fn pair<'t>(&self, tensor: &'t TensorInfo, model: &Gguf) -> Result<(&'t str, char), String> {
         let name = tensor.name.as_str();
         let parts = [('a', ".lora_a", ".lora_b"), ('b', ".lora_b", ".lora_a")];
         let found =

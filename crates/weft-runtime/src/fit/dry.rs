@@ -42,7 +42,7 @@ impl Dry {
     /// If plans do not fit together.
     pub(crate) fn new(planned: &Planned, max: &Sizes, packing: Option<&dyn Packing>) -> Result<Dry, Error> {
         let mut device = NullDevice::default();
-        let mut inputs = inputs(&mut device, max, planned.window.as_ref(), planned.predicts())?;
+        let mut inputs = inputs(&mut device, max, planned.window.as_ref(), planned.optional())?;
         let slots = planned.slots.map(|layout| SlotBuffers::new(&mut device, layout, max)).transpose()?;
         inputs.extend(slots.iter().flat_map(SlotBuffers::inputs));
         let kept = SlotBuffers::kept(slots.as_ref(), &planned.segments);

@@ -14,7 +14,7 @@ use weft_ir::{Builder, Graph, NodeId, Op, Sizes};
 use weft_models::{ModelGraph, Segment};
 use weft_pack::OnReport;
 
-use crate::compile::{self, bind_states};
+use crate::compile::{self, Optional, bind_states};
 use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::layout::PAGE;
@@ -120,7 +120,7 @@ impl Collector {
         let planned =
             Planned::new(&tapped, None, &compile, (context, None, (None, states)), vec![max.tokens])?;
         fit::check(&planned, &max, &*device)?;
-        let inputs = compile::inputs(&mut *device, &max, None, false)?;
+        let inputs = compile::inputs(&mut *device, &max, None, Optional::default())?;
         let parts = parts(&mut *device, model.gguf(), &planned, &taps, (&max, &inputs), &options, report)?;
         let (sums, bytes) = (BTreeMap::new(), Vec::new());
         Ok(Collector { model, device, inputs, parts, max, context, sums, bytes })

@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 
 use weft_gguf::Gguf;
 use weft_ir::{Sizes, Tensor};
-use weft_models::BuildOptions;
+use weft_models::{ADAPTER_SCALES, ADAPTERS, BuildOptions};
 use weft_quant::GgmlType;
 
 use crate::error::Error;
+use crate::inputs::NO_ADAPTER;
 use crate::layout::PAGE;
 use crate::model::files::check_file;
 
@@ -17,6 +18,18 @@ use crate::model::files::check_file;
 /// # Errors
 /// If the model is not supported, or a token is not in its vocabulary.
 pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
+    oracle_logits_with(gguf, tokens, None)
+}
+
+/// The same for a sequence that has chosen one of the model's [selectable](Gguf::selectable) adapters, by its index, with a factor.
+///
+/// # Errors
+/// Those of [`oracle_logits`].
+pub fn oracle_logits_with(
+    gguf: &Gguf,
+    tokens: &[u32],
+    adapter: Option<(usize, f32)>,
+) -> Result<Vec<f32>, Error> {
     // Its weights do not go through a device, which would have checked them.
     check_file(gguf, &mut |_, _| ControlFlow::Continue(()))?;
     let model = weft_models::build(gguf, &BuildOptions { kv: GgmlType::F32, page: PAGE, pooling: None })?;
@@ -48,6 +61,11 @@ pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
         ("kept", vec![0]),
     ] {
         values.insert(name.into(), Tensor::i32([data.len()], data));
+    }
+    if !gguf.selectable().is_empty() {
+        let (id, scale) = adapter.map_or((0, NO_ADAPTER), |(index, scale)| (index as i32 + 1, scale));
+        values.insert(ADAPTERS.into(), Tensor::i32([len, 1], vec![id; len]));
+        values.insert(ADAPTER_SCALES.into(), Tensor::f32([len, 1, 1], vec![scale; len]));
     }
     let sizes = Sizes::of(len).rows(len).slots(pages * PAGE).pages(pages).sequences(1);
     model.eval(gguf, &sizes, &mut values)?;

@@ -208,6 +208,23 @@ impl<'a> Args<'a> {
         self.0.get_many::<AdapterFile>("lora").unwrap_or_default().cloned().collect()
     }
 
+    /// Refuses adapters with a name where no request chooses them.
+    ///
+    /// # Errors
+    /// If the command is not that of the server and has one.
+    pub(crate) fn check_adapters(self) -> anyhow::Result<()> {
+        let Ok(Some(mut adapters)) = self.0.try_get_many::<AdapterFile>("lora") else { return Ok(()) };
+        let named = adapters.find_map(|adapter| Some((adapter.name.as_ref()?, adapter.path.display())));
+        match named.filter(|_| self.1 != "serve") {
+            None => Ok(()),
+            Some((name, path)) => anyhow::bail!(
+                "--lora {name}={path} is an adapter that requests to a server choose by its name; `weft {}` adds an adapter to the model: \
+                 expected --lora FILE, or --lora ./FILE if the name of the file has an equals sign",
+                self.1
+            ),
+        }
+    }
+
     /// The device to run on.
     pub(crate) fn device(self) -> DeviceChoice {
         self.0.get_one::<DeviceChoice>("device").cloned().unwrap_or_default()

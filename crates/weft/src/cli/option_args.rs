@@ -11,7 +11,7 @@ use weft_engine::{AdapterFile, DeviceChoice};
 use crate::cli::choices::Choices;
 use crate::cli::kernel_file::kernel_file;
 use crate::cli::knobs::{KNOBS, Kind, Knob};
-use crate::cli::os_text::{Utf8, rsplit_once};
+use crate::cli::os_text::{Utf8, rsplit_once, split_once};
 use crate::cli::values::{
     context, counts, duration, experts, ids, integer, limit, on_or_off, real, seed, setting,
 };
@@ -37,6 +37,10 @@ pub(crate) fn arguments(knob: &'static Knob, configured: Option<&'static str>) -
     arg = knob.env.into_iter().filter(|name| !is_unset(knob, name)).fold(arg, Arg::env);
     arg = match configured {
         // The help states the default that the table has.
+        // A file has one value for an option that may be given more than once.
+        Some(value) if knob.kind == Kind::Adapters => {
+            arg.default_values(value.split(',').map(str::trim)).hide_default_value(true)
+        }
         Some(value) => arg.default_value(value).hide_default_value(true),
         None => knob.default.into_iter().fold(arg, Arg::default_value),
     };
@@ -93,11 +97,16 @@ pub(crate) fn arguments(knob: &'static Knob, configured: Option<&'static str>) -
     }
 }
 
-/// Reads `FILE` or `FILE:SCALE`, whatever bytes the file's name has.
+/// Reads `FILE`, `FILE:SCALE`, `NAME=FILE` or `NAME=FILE:SCALE`, whatever bytes the file's name has.
 fn adapter(text: &OsStr) -> AdapterFile {
     let scaled = rsplit_once(text, ':').and_then(|(path, scale)| Some((path, scale.to_str()?.parse().ok()?)));
     let (path, scale) = scaled.unwrap_or((text.to_os_string(), 1.0));
-    AdapterFile { path: path.into(), scale }
+    let named = split_once(&path, '=').and_then(|(name, file)| Some((name.into_string().ok()?, file)));
+    let (name, path) = match named.filter(|(name, _)| !name.contains(['/', '\\'])) {
+        Some((name, file)) => (Some(name), file),
+        None => (None, path),
+    };
+    AdapterFile { name, path: path.into(), scale }
 }
 
 /// Checks the value of a setting in the configuration file.

@@ -82,7 +82,7 @@ fn values(kind: Kind) -> String {
         Kind::Context(to) => format!("1 to {to}, or `max`"),
         Kind::Limit(from, to) => format!("{from} to {to}, or -1 for no limit"),
         Kind::Seed => "0 to 2^64 - 1, or -1 for a random one".into(),
-        Kind::Adapters => "path, or path`:`number".into(),
+        Kind::Adapters => "path, or path`:`number, with or without name`=` before it".into(),
         Kind::Count(from, u64::MAX) => format!("{from} to 2^64 - 1"),
         Kind::Count(from, to) => format!("{from} to {to}"),
         Kind::Size => "size such as `500M` or `4G`".into(),

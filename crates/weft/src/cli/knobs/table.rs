@@ -189,7 +189,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MODEL, "kernel", Kind::Kernels, COMPILE)
         .help("File with a kernel that replaces one of the compiler's, and its texts for GPUs; it is checked against the interpreter first; may be given more than once"),
     knob(MODEL, "lora", Kind::Adapters, COMPILE).value_name("FILE[:SCALE]")
-        .help("LoRA adapter to add to the model, a GGUF file, and what its additions are multiplied by, 1 unless given; may be given more than once"),
+        .help("LoRA adapter to add to the model, a GGUF file, and what its additions are multiplied by, 1 unless given; a server adds one that is given as NAME=FILE[:SCALE] for the requests that choose it; may be given more than once"),
     knob(MODEL, "no-tuned", Kind::Flag, TUNED).env("WEFT_NO_TUNED")
         .help("Ignore decisions kept by `weft ablate --keep` and `weft optimize`, and schedules found by `weft tune`"),
 
