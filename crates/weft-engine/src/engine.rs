@@ -314,7 +314,7 @@ impl EngineOptions {
     pub fn memory(&self, path: impl AsRef<Path>) -> Result<u64, Error> {
         let own = memory_of(path.as_ref(), self)?.total();
         let Speculate::Model(draft) = self.guesser() else { return Ok(own) };
-        let options = self.clone().speculate(Speculate::Off).kernels(Vec::new());
+        let options = self.clone().speculate(Speculate::Off).kernels(Vec::new()).adapters(Vec::new());
         Ok(own.saturating_add(memory_of(draft, &options)?.total()))
     }
 }
