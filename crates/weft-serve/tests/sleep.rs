@@ -39,9 +39,11 @@ fn sleep_gives_95_percent_of_the_memory_back() {
     // The first request allocates some memory once.
     let _ = server.get("/v1/models");
     let mut first = None;
-    for round in 0..3 {
+    let mut times = Vec::new();
+    for round in 0..6 {
         let before = resident();
         let (text, took) = ask();
+        times.push(took);
         let loaded = resident();
         assert!(loaded - before > need * 9 / 10, "{before} {loaded} {need}");
         let begun = Instant::now();
@@ -61,4 +63,12 @@ fn sleep_gives_95_percent_of_the_memory_back() {
         assert!(back >= 0.95, "{back}");
         assert_eq!(text, first.get_or_insert_with(|| text.clone()).clone(), "it wakes with another reply");
     }
+    let start = times.remove(0);
+    times.sort_unstable();
+    let wake = times[times.len() / 2];
+    println!(
+        "first start {start:?}, wakes {times:.1?}, median {:.2} of the start",
+        wake.as_secs_f64() / start.as_secs_f64()
+    );
+    assert!(wake <= start * 12 / 10, "it wakes in {wake:?} and started in {start:?}");
 }
