@@ -13,6 +13,7 @@ mod fim;
 mod foreign;
 mod fuzz;
 mod gap;
+mod lora;
 mod messages;
 mod models;
 mod ollama;

@@ -26,7 +26,7 @@ use crate::metrics::Metrics;
 use crate::options::{Limits, ModelSource};
 use crate::stage::Step;
 use crate::worker::Worker;
-pub(crate) use facts::{Facts, Loaded};
+pub(crate) use facts::{Facts, Loaded, Shared};
 pub(crate) use header::{Header, keys};
 use slot::Brought;
 pub(crate) use slot::Slot;
@@ -63,7 +63,7 @@ impl Models {
         metrics: Metrics,
         events: Option<KvEvents>,
     ) -> Models {
-        let slots = sources.into_iter().map(Slot::new).collect();
+        let slots = sources.into_iter().map(|source| Slot::new(source, &engine)).collect();
         let (clock, alarm, turn) = (AtomicU64::new(1), Notify::new(), Mutex::new(()));
         Models { slots, engine, limits, metrics, events, clock, alarm, turn }
     }
@@ -81,13 +81,15 @@ impl Models {
 
     /// The error of a name that no model has.
     pub(crate) fn no_such(&self) -> ApiError {
-        let names: Vec<String> = self.slots.iter().map(|slot| format!("`{}`", slot.source.name)).collect();
+        let names =
+            self.slots.iter().flat_map(|slot| std::iter::once(&slot.source.name).chain(&slot.adapters));
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         let message = format!("there is no such model; this server has {}", names.join(", "));
         let error = ApiError { param: Some("model".into()), ..ApiError::new(Kind::NotFound, message) };
         error.code("model_not_found")
     }
 
-    /// The model of this name or alias.
+    /// The model of this name or alias, or with a LoRA adapter of this name.
     pub(crate) fn named(&self, name: &str) -> Option<&Slot> {
         self.slots.iter().find(|slot| slot.is_called(name))
     }
@@ -97,11 +99,19 @@ impl Models {
         self.slots.iter().filter_map(Slot::loaded)
     }
 
-    /// The model that a request names, the first if it names none. Waits until it is loaded, and has it loaded if need be.
+    /// The model that a request names, the first if it names none, with the LoRA adapter if it names that. Waits until it is loaded, and
+    /// has it loaded if need be.
     ///
     /// # Errors
     /// If there is no such model, it cannot be loaded, or that takes longer than a request may.
     pub(crate) async fn get(self: &Arc<Models>, name: Option<&str>) -> Result<Arc<Loaded>, ApiError> {
+        let loaded = self.loaded_of(name).await?;
+        let adapter = name.filter(|name| self.named(name).is_some_and(|slot| slot.has_adapter(name)));
+        Ok(adapter.map_or(Arc::clone(&loaded), |adapter| Arc::new(loaded.adapted(adapter))))
+    }
+
+    /// The model that a request names.
+    async fn loaded_of(self: &Arc<Models>, name: Option<&str>) -> Result<Arc<Loaded>, ApiError> {
         let at = match name {
             None => Some(0),
             Some(name) => self.slots.iter().position(|slot| slot.is_called(name)),
@@ -200,17 +210,9 @@ impl Models {
             Err(_) => return Err(failed("loading panicked".into(), false)),
         };
         info!(model = %name, seconds = begun.elapsed().as_secs_f64(), device = %facts.device, "loaded");
-        let loaded = Arc::new(Loaded {
-            name,
-            defaults,
-            system,
-            think,
-            reasoning_budget,
-            preserve,
-            grammars: Grammars::new(Arc::clone(&facts.tokenizer)),
-            facts,
-            worker,
-        });
+        let grammars = Grammars::new(Arc::clone(&facts.tokenizer));
+        let shared = Shared { system, think, reasoning_budget, preserve, grammars, facts, worker };
+        let loaded = Arc::new(Loaded { name, defaults, shared: Arc::new(shared) });
         slot.put(&loaded);
         Ok(loaded)
     }

@@ -38,6 +38,12 @@ pub enum ServeError {
         "two models are named `{0}`; give one of them another name with --model NAME=PATH, or another alias"
     )]
     SameName(String),
+    /// An adapter has the name of a model or of another adapter.
+    #[error(
+        "the LoRA adapter `{0}` has the name of a model, or of an adapter of another model; give it another name with --lora \
+         NAME=FILE, and with several models name it in the section of its own in a file of models"
+    )]
+    SameAdapter(String),
     /// Others could use the server without a key.
     #[error(
         "{0} can be reached from other machines: set an API key in WEFT_API_KEY or with --api-key-file, or listen on 127.0.0.1"
@@ -80,8 +86,16 @@ impl Server {
         }
         let mut names = BTreeSet::new();
         for name in models.iter().flat_map(|model| std::iter::once(&model.name).chain(&model.aliases)) {
-            if !names.insert(name) {
+            if !names.insert(name.as_str()) {
                 return Err(ServeError::SameName(name.clone()));
+            }
+        }
+        for model in &models {
+            let adapters = &model.engine.as_ref().unwrap_or(&engine).adapters;
+            for name in adapters.iter().filter_map(|adapter| adapter.name.as_deref()) {
+                if !names.insert(name) {
+                    return Err(ServeError::SameAdapter(name.into()));
+                }
             }
         }
         if keys.iter().any(|key| key.trim().is_empty()) {

@@ -8,6 +8,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use weft_engine::{Request, normalised};
 
+use super::lora;
 use super::pooled::{Budget, Input, compute, embeds, inputs, numbers, tokens};
 use super::submit::model;
 use crate::app::App;
@@ -45,6 +46,7 @@ impl EmbeddingRequest {
         let format = fields.choice("encoding_format", &["float", "base64"])?;
         let dimensions = fields.count("dimensions", 1..=width)?.unwrap_or(width);
         fields.ignore(&["user"]);
+        fields.refuse("lora", &[Value::Array(Vec::new())], lora::BY_NAME)?;
         fields.end()?;
         Ok(EmbeddingRequest { inputs, base64: format == Some("base64"), dimensions })
     }

@@ -20,7 +20,9 @@ use crate::time::timestamp;
 
 /// Lists the models.
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Response {
-    let models: Vec<Value> = app.models.all().iter().map(|slot| describe(slot, &app)).collect();
+    let names = |slot: &Slot| std::iter::once(slot.source.name.clone()).chain(slot.adapters.clone());
+    let all = app.models.all().iter().flat_map(|slot| names(slot).map(move |name| (slot, name)));
+    let models: Vec<Value> = all.map(|(slot, name)| describe(slot, &name, &app)).collect();
     let id = |model: Option<&Value>| model.map(|model| model["id"].clone());
     answer(&json!({
         "object": "list",
@@ -37,24 +39,29 @@ pub(crate) async fn show(
     // A name that is not UTF-8 is no model's.
     name: Result<Path<String>, PathRejection>,
 ) -> Result<Response, ApiError> {
-    let found = name.as_ref().ok().and_then(|Path(name)| app.models.named(name));
+    let found = name.as_ref().ok().and_then(|Path(name)| Some((app.models.named(name)?, name)));
     let missing = || ApiError::new(Kind::NotFound, "there is no such model").code("model_not_found");
-    found.map(|slot| answer(&describe(slot, &app))).ok_or_else(missing)
+    found.map(|(slot, name)| answer(&describe(slot, name, &app))).ok_or_else(missing)
 }
 
-fn describe(slot: &Slot, app: &App) -> Value {
+/// Describes a model, or one of its LoRA adapters if that has this name.
+fn describe(slot: &Slot, name: &str, app: &App) -> Value {
     let loaded = slot.loaded();
     let facts = loaded.as_ref().map(|model| &model.facts);
+    let adapter = slot.adapters.iter().find(|adapter| *adapter == name);
+    let id = adapter.unwrap_or(&slot.source.name);
     json!({
-        "id": slot.source.name,
+        "id": id,
         "object": "model",
         "type": "model",
-        "display_name": slot.source.name,
+        "display_name": id,
+        // vLLM's name for the model that an adapter adds to.
+        "parent": adapter.map(|_| &slot.source.name),
         "created": slot.created,
         "created_at": timestamp(slot.created),
         "owned_by": "weft",
         "max_model_len": slot.context(),
-        "aliases": slot.source.aliases,
+        "aliases": if adapter.is_none() { slot.source.aliases.as_slice() } else { &[] },
         "loaded": loaded.is_some(),
         "status": status(slot),
         "pinned": slot.is_pinned(),

@@ -32,7 +32,7 @@ use events::{Form, OllamaEvents, Outline};
 pub use keep_alive::keep_alive;
 #[cfg(test)]
 pub(crate) use models::{read_pull, read_show};
-use names::{name_of, slot_of};
+use names::{called, name_of, slot_of};
 use request::Asked;
 pub(crate) use request::OllamaRequest;
 
@@ -102,7 +102,7 @@ async fn reply(app: &App, tenant: &Tenant, body: &Value, form: Form) -> Result<R
             return Ok(ignored.mark(answer(&outline.without_reply("unload"))));
         }
     }
-    let model = model_named(app, Some(&slot.source.name)).await?;
+    let model = model_named(app, Some(called(slot, name))).await?;
     outline.loading = since.elapsed();
     let request = read(body, &model.defaults, model.facts.vocab, &ignored)?;
     let OllamaRequest { asked, parameters, keep, reasoning_shown, logprobs, stream } = request;

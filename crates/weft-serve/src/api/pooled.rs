@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use weft_engine::{EncodeOptions, Event, Finish, Head, Request, Tokenizer};
+use weft_engine::{Adapted, EncodeOptions, Event, Finish, Head, Request, Tokenizer};
 
 use super::dialogue::check_length;
 use super::sampling::token_ids;
@@ -191,7 +191,14 @@ pub(super) async fn compute(
 ) -> Result<Vec<Vec<f32>>, ApiError> {
     let mut left = requests.len();
     let mut outputs = vec![Vec::new(); left];
-    let requests = requests.into_iter().map(|request| request.salt(tenant.salt())).collect();
+    let request = |request: Request| {
+        let request = request.salt(tenant.salt());
+        match &model.defaults.adapter {
+            Some(Adapted { adapter, scale }) => request.adapter(adapter.clone(), *scale),
+            None => request,
+        }
+    };
+    let requests = requests.into_iter().map(request).collect();
     let mut signals = queue(app, tenant, model, requests, [prompt_tokens, 0])?;
     while left > 0 {
         match signals.recv().await {

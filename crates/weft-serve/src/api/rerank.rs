@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use weft_engine::{Ranking, Request};
 
 use super::dialogue::check_length;
+use super::lora;
 use super::pooled::{Budget, at, check_count, check_tokens, compute, number};
 use super::submit::model;
 use crate::app::App;
@@ -58,6 +59,7 @@ impl RerankRequest {
             &only,
             "documents are ranked by their `text`; join other fields to it",
         )?;
+        fields.refuse("lora", &[json!([])], lora::BY_NAME)?;
         fields.end()?;
         Ok(RerankRequest { query, documents, top, texts })
     }

@@ -7,7 +7,8 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
 
 use super::{
-    chat, completions, embeddings, fim, messages, models, ollama, openapi, ops, rerank, responses, tokens,
+    chat, completions, embeddings, fim, lora, messages, models, ollama, openapi, ops, rerank, responses,
+    tokens,
 };
 use crate::app::App;
 use crate::error::{ApiError, Kind};
@@ -34,6 +35,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/v2/rerank", post(rerank::create))
         .route("/rerank", post(rerank::create))
         .route("/infill", post(fim::create))
+        .route("/lora-adapters", get(lora::list).post(lora::set))
         .route("/tokenize", post(tokens::tokenize))
         .route("/detokenize", post(tokens::detokenize))
         .route("/apply-template", post(tokens::apply_template))

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weft_engine::GenerateOptions;
 
-use super::{samplers, texts};
+use super::{lora, samplers, texts};
 use crate::error::ApiError;
 use crate::json::{Fields, expected_at};
 
@@ -77,6 +77,9 @@ pub(crate) fn read(
     }
     options.min_tokens = fields.count("min_tokens", 0..=usize::MAX)?.unwrap_or(options.min_tokens);
     options.ignore_end = fields.flag("ignore_eos")?.unwrap_or(options.ignore_end);
+    if !strict {
+        lora::read(fields, &mut options)?;
+    }
     let mut parameters = Parameters { options, seeded: seed.is_some() };
     if !strict {
         last_tokens(fields, &mut parameters)?;

@@ -9,6 +9,7 @@ use weft_engine::{EncodeOptions, GenerateOptions, Head, LogitProcessor, Request}
 use weft_grammar::{GrammarError, GrammarSpec, ReasoningBudget};
 
 use super::dialogue::Dialogue;
+use super::lora;
 use super::sampling::Parameters;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
@@ -149,6 +150,7 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
     if let Some(most) = app.limits.max_tokens {
         options.max_tokens = Some(options.max_tokens.map_or(most, |asked| asked.min(most)));
     }
+    lora::check(model, &options)?;
     options.salt = tenant.salt().to_string();
     if !seeded {
         options.sampling.seed = new_seed();

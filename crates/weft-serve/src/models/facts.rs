@@ -1,19 +1,45 @@
 //! A model that is loaded, and what its file says.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use weft_engine::{ChatTemplate, Engine, GenerateOptions, Head, Ranking, TemplateError, Tokenizer};
+use weft_engine::{
+    Adapted, ChatTemplate, Engine, GenerateOptions, Head, Ranking, Selectable, TemplateError, Tokenizer,
+};
 use weft_grammar::Grammars;
 use weft_text::reply::ReplyFormat;
 
 use crate::worker::Worker;
 
-/// A model that is loaded.
+/// A model that is loaded, as requests name it: by itself, or with one of its LoRA adapters.
 pub(crate) struct Loaded {
     /// Its name in requests.
     pub(crate) name: String,
     /// The defaults of requests.
     pub(crate) defaults: GenerateOptions,
+    /// The model, which is the same under all names.
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Deref for Loaded {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl Loaded {
+    /// The same model with one of its LoRA adapters, for requests that name this one as their model.
+    pub(crate) fn adapted(&self, name: &str) -> Loaded {
+        let mut defaults = self.defaults.clone();
+        defaults.adapter = Some(Adapted { adapter: name.into(), scale: None });
+        Loaded { name: name.into(), defaults, shared: Arc::clone(&self.shared) }
+    }
+}
+
+/// A model that is loaded.
+pub(crate) struct Shared {
     /// The system message of conversations that have none.
     pub(crate) system: Option<String>,
     /// Whether it reasons, where a request does not say.
@@ -50,6 +76,8 @@ pub(crate) struct Facts {
     pub(crate) head: Head,
     /// The number of values of that.
     pub(crate) width: usize,
+    /// The LoRA adapters that requests choose.
+    pub(crate) adapters: Vec<Selectable>,
     /// How the model ranks documents, if it does.
     pub(crate) ranking: Option<Ranking>,
     /// The architecture's name.
@@ -80,6 +108,7 @@ impl Facts {
             vocab: config.vocab,
             head: config.head,
             width: config.width(),
+            adapters: model.selectable().to_vec(),
             ranking: model.ranking().cloned(),
             architecture: config.architecture.to_string(),
             device: engine.device().name.clone(),

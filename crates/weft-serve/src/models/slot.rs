@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
+use weft_engine::EngineOptions;
 
 use super::facts::Loaded;
 use super::header::Header;
@@ -22,6 +23,8 @@ pub(super) type Brought = Option<Result<Arc<Loaded>, ApiError>>;
 pub(crate) struct Slot {
     /// Its source.
     pub(crate) source: ModelSource,
+    /// The names of its LoRA adapters that requests choose.
+    pub(crate) adapters: Vec<String>,
     /// The modification time of its file, in seconds since 1970.
     pub(crate) created: u64,
     /// When it was used last, by the clock of all models.
@@ -54,10 +57,14 @@ struct Inner {
 }
 
 impl Slot {
-    pub(super) fn new(source: ModelSource) -> Slot {
+    /// A model that is not loaded. `engine` says how it is run if its source does not.
+    pub(super) fn new(source: ModelSource, engine: &EngineOptions) -> Slot {
+        let adapters = &source.engine.as_ref().unwrap_or(engine).adapters;
+        let adapters = adapters.iter().filter_map(|adapter| adapter.name.clone()).collect();
         let modified = fs::metadata(&source.path).and_then(|file| file.modified()).ok();
         let created = modified.unwrap_or_else(SystemTime::now).duration_since(UNIX_EPOCH);
         Slot {
+            adapters,
             created: created.map_or(0, |since| since.as_secs()),
             used: AtomicU64::new(0),
             changing: tokio::sync::Mutex::new(()),
@@ -77,9 +84,16 @@ impl Slot {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the model has this name or alias.
+    /// Whether the model has this name or alias, or a LoRA adapter of this name.
     pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.source.name == name || self.source.aliases.iter().any(|alias| alias == name)
+        self.source.name == name
+            || self.source.aliases.iter().any(|alias| alias == name)
+            || self.has_adapter(name)
+    }
+
+    /// Whether the model has a LoRA adapter of this name, which is not its own.
+    pub(super) fn has_adapter(&self, name: &str) -> bool {
+        self.adapters.iter().any(|adapter| adapter == name)
     }
 
     /// The facts in the headers of the model's file; `None` if it cannot be read.
@@ -213,5 +227,5 @@ impl Slot {
 
 /// Whether nobody uses a model but the slot itself.
 fn is_unused(loaded: &Arc<Loaded>) -> bool {
-    Arc::strong_count(loaded) == 1 && loaded.worker.jobs() == 0
+    Arc::strong_count(loaded) == 1 && Arc::strong_count(&loaded.shared) == 1 && loaded.worker.jobs() == 0
 }

@@ -8,6 +8,7 @@ mod fuzz;
 mod harmony;
 mod liberal;
 mod lifecycle;
+mod lora;
 mod many_models;
 mod messages;
 mod ollama;

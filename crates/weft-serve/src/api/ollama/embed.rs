@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use weft_engine::{Request, normalised};
 
 use super::keep_alive;
-use super::names::{name_of, slot_of};
+use super::names::{called, name_of, slot_of};
 use crate::api::pooled::{Budget, Input, check_count, compute, embeds, numbers, tokens};
 use crate::api::submit::model_named;
 use crate::app::App;
@@ -134,7 +134,7 @@ pub(super) async fn embeddings(
 async fn loaded(app: &App, body: &Value) -> Result<(String, Arc<Loaded>), ApiError> {
     let name = name_of(body);
     let slot = slot_of(app, name)?;
-    let model = model_named(app, Some(&slot.source.name)).await?;
+    let model = model_named(app, Some(called(slot, name))).await?;
     embeds(&model)?;
     Ok((name.unwrap_or(&slot.source.name).to_string(), model))
 }

@@ -46,8 +46,10 @@ pub(crate) async fn ps(State(app): State<Arc<App>>) -> Result<Response, ApiError
 async fn list(app: Arc<App>, loaded: bool) -> Result<Response, ApiError> {
     let listed = tokio::task::spawn_blocking(move || {
         let slots = app.models.all().iter().filter(|slot| !loaded || slot.loaded().is_some());
-        let describe = |slot: &Slot| if loaded { running(slot) } else { described(slot) };
-        json!({ "models": slots.map(describe).collect::<Vec<Value>>() })
+        let describe = |slot: &Slot| -> Vec<Value> {
+            if loaded { vec![running(slot)] } else { names(slot).map(|name| described(slot, name)).collect() }
+        };
+        json!({ "models": slots.flat_map(describe).collect::<Vec<Value>>() })
     });
     Ok(answer(&listed.await.map_err(|_| panicked())?))
 }
@@ -56,22 +58,31 @@ fn panicked() -> ApiError {
     ApiError::new(Kind::Internal, "a header could not be read")
 }
 
-/// A model of the list.
-fn described(slot: &Slot) -> Value {
-    let name = listed_name(slot);
+/// The name of a model, and those of its LoRA adapters.
+fn names(slot: &Slot) -> impl Iterator<Item = &str> {
+    std::iter::once(slot.source.name.as_str()).chain(slot.adapters.iter().map(String::as_str))
+}
+
+/// A model of the list, or one with the LoRA adapter of this name.
+fn described(slot: &Slot, own: &str) -> Value {
+    let name = listed_name(own);
+    let mut details = details(slot.header());
+    if own != slot.source.name {
+        details["parent_model"] = slot.source.name.as_str().into();
+    }
     json!({
         "name": name,
         "model": name,
         "modified_at": timestamp(slot.created),
         "size": slot.header().map_or(0, |header| header.bytes),
-        "digest": digest(slot),
-        "details": details(slot.header()),
+        "digest": digest(slot, own),
+        "details": details,
     })
 }
 
 /// A model of the list of those that are loaded.
 fn running(slot: &Slot) -> Value {
-    let name = listed_name(slot);
+    let name = listed_name(&slot.source.name);
     let size = slot.header().map_or(0, |header| header.bytes);
     let on_gpu = slot.loaded().is_some_and(|model| model.facts.on_gpu);
     let left = slot.time_left().map_or(FOR_EVER, |left: Duration| left.as_secs());
@@ -79,7 +90,7 @@ fn running(slot: &Slot) -> Value {
         "name": name,
         "model": name,
         "size": size,
-        "digest": digest(slot),
+        "digest": digest(slot, &slot.source.name),
         "details": details(slot.header()),
         "expires_at": timestamp(wire::now() + left),
         "size_vram": if on_gpu { size } else { 0 },
@@ -88,15 +99,14 @@ fn running(slot: &Slot) -> Value {
 }
 
 /// The name under which clients find a model: they add `:latest` to names without a tag.
-fn listed_name(slot: &Slot) -> String {
-    let name = &slot.source.name;
-    if name.contains(':') { name.clone() } else { format!("{name}{LATEST}") }
+fn listed_name(name: &str) -> String {
+    if name.contains(':') { name.to_string() } else { format!("{name}{LATEST}") }
 }
 
 /// The digest of a file: a hash of name, size and time. The content of a large file takes minutes to hash.
-fn digest(slot: &Slot) -> String {
+fn digest(slot: &Slot, name: &str) -> String {
     let size = slot.header().map_or(0, |header| header.bytes);
-    let what = format!("{} {size} {}", slot.source.name, slot.created);
+    let what = format!("{name} {size} {}", slot.created);
     Sha256::digest(what.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

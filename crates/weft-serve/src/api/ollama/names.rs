@@ -26,3 +26,9 @@ pub(super) fn slot_of<'a>(app: &'a App, name: Option<&str>) -> Result<&'a Slot, 
     let short = || name.strip_suffix(LATEST).and_then(|short| app.models.named(short));
     app.models.named(name).or_else(short).ok_or_else(|| app.models.no_such())
 }
+
+/// The name by which a request finds its model, which may be that of a LoRA adapter: without `:latest`, if the model has no such name.
+pub(super) fn called<'a>(slot: &'a Slot, name: Option<&'a str>) -> &'a str {
+    let Some(name) = name else { return &slot.source.name };
+    if slot.is_called(name) { name } else { name.strip_suffix(LATEST).unwrap_or(name) }
+}

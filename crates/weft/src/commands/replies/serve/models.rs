@@ -53,7 +53,7 @@ pub(super) fn all(args: Args<'_>, engine: &EngineOptions) -> anyhow::Result<Vec<
         // The options of the parser are kept for as long as the program runs.
         let presets: &'static [Preset] = presets::read(file)?.leak();
         for preset in presets {
-            let read = preset_source(args, preset);
+            let read = preset_source(args, preset, file);
             models.push(read.with_context(|| format!("the model `{}` of {}", preset.name, file.display()))?);
         }
     }
@@ -61,7 +61,7 @@ pub(super) fn all(args: Args<'_>, engine: &EngineOptions) -> anyhow::Result<Vec<
 }
 
 /// A model of the file of `--models`: as if its settings were options of this call, unless the call has them.
-fn preset_source(args: Args<'_>, preset: &'static Preset) -> anyhow::Result<ModelSource> {
+fn preset_source(args: Args<'_>, preset: &'static Preset, file: &Path) -> anyhow::Result<ModelSource> {
     let matches = again(&preset.options)?;
     let path = model_ref::find(args, Some(&preset.model))?;
     let configured = model_ref::configured(args, Some(&preset.name), Some(&preset.model), &path);
@@ -69,7 +69,7 @@ fn preset_source(args: Args<'_>, preset: &'static Preset) -> anyhow::Result<Mode
     let mut own = configured.2.cloned().unwrap_or_default();
     own.extend(preset.options.clone());
     let args = Args(&matches, args.1, Some(&own));
-    let engine = model_ref::answering(args)?;
+    let engine = beside(model_ref::answering(args)?, file);
     let settings = model_ref::settings(Some(&preset.model), &path);
     let mut source = ModelSource::new(&preset.name, path).defaults(args.sampling_defaults(settings));
     replies(&mut source, args);
@@ -78,6 +78,18 @@ fn preset_source(args: Args<'_>, preset: &'static Preset) -> anyhow::Result<Mode
     source.aliases.clone_from(&preset.aliases);
     (source.at_start, source.pinned) = (preset.load, preset.pinned);
     Ok(source)
+}
+
+/// Looks for adapters beside the file that names them first.
+fn beside(engine: EngineOptions, file: &Path) -> EngineOptions {
+    let mut adapters = engine.adapters.clone();
+    for adapter in &mut adapters {
+        let beside = file.with_file_name(&adapter.path);
+        if beside.is_file() {
+            adapter.path = beside;
+        }
+    }
+    engine.adapters(adapters)
 }
 
 /// Sets what is about replies.
