@@ -1,7 +1,6 @@
 //! Tests of `list`: which models it finds, and their names.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -117,12 +116,12 @@ fn every_listed_name_is_a_model() {
 fn the_cache_is_in_the_systems_folder() {
     let home = Folder::new();
     let other = Folder::new();
-    let folder = |variable: &str, value: &Path| {
+    let folder = |variable: &str, value: &std::path::Path| {
         let mut call = weft(["list"]).env("HOME", home.path()).env(variable, value);
         call.command().env_remove("WEFT_CACHE");
         call.run().err
     };
     assert!(folder("XDG_CACHE_HOME", other.path()).contains(other.join("weft/models").to_str().unwrap()));
     let usual = if cfg!(target_os = "macos") { "Library/Caches/weft/models" } else { ".cache/weft/models" };
-    assert!(folder("XDG_CACHE_HOME", Path::new("relative")).contains(home.join(usual).to_str().unwrap()));
+    assert!(folder("XDG_CACHE_HOME", "relative".as_ref()).contains(home.join(usual).to_str().unwrap()));
 }

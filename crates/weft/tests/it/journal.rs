@@ -1,7 +1,6 @@
 //! Tests of `journal`, and of what commands record in it.
 
 use std::fs;
-use std::path::Path;
 
 use crate::support::{Folder, Ran, model, weft};
 
@@ -166,7 +165,7 @@ fn an_interrupted_run_leaves_the_journal_readable() {
     let list = with_journal(&folder, &["journal", "--json"]).json();
     assert_eq!(list.as_array().unwrap().len(), 1);
     assert!(bench(&folder, &[]).err.contains("recorded as run 2"));
-    assert!(Path::new(&folder.join("journal.db")).exists());
+    assert!(folder.join("journal.db").exists());
 }
 
 #[test]

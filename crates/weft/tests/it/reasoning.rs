@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use crate::pty::{Pty, can_run};
 use crate::support::{Folder, model, weft};
 
 /// A grammar by which a random model of gpt-oss's family writes these messages, with the marks as tokens.
@@ -73,15 +72,16 @@ fn a_reply_that_ends_while_the_model_reasons_says_so() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_terminal_shows_reasoning_dimmed_before_the_answer() {
-    if !can_run() {
+    if !crate::pty::can_run() {
         return;
     }
     let (folder, path) = (Folder::new(), model("gpt-oss-tiny-mxfp4"));
     let grammar = harmony(&folder, "Two and two.", "Four.");
     let mut call = weft(["run", path.to_str().unwrap(), "--grammar", &grammar, "Add."]);
-    let (code, shown) = Pty::start(&mut call, 80).end();
+    let (code, shown) = crate::pty::Pty::start(&mut call, 80).end();
     assert_eq!(code, Some(0), "{shown}");
     // A busy machine shows that the model is loading first.
     let shown = shown.rsplit("\r\x1b[2K").next().unwrap_or_default();

@@ -1,8 +1,5 @@
 //! Tests of `run` and `chat`, with models that produce reproducible gibberish.
 
-use std::io::{Read as _, Write as _};
-use std::process::{Command, Stdio};
-
 use serde_json::json;
 
 use crate::support::{Folder, Ran, has_built_in, model, weft};
@@ -157,6 +154,9 @@ fn thinking_model(folder: &Folder) -> String {
 /// The output and the exit code of a long reply that is interrupted by a signal once it has begun.
 #[cfg(unix)]
 fn interrupted(signal: &str, args: &[&str]) -> (String, Option<i32>) {
+    use std::io::{Read as _, Write as _};
+    use std::process::{Command, Stdio};
+
     let path = model("glm-tiny-q4_0");
     let mut call = weft([args, &[path.to_str().unwrap(), "--temperature", "0"]].concat());
     let mut child =
@@ -206,7 +206,7 @@ fn too_little_memory_says_what_helps() {
         .chain(command.get_args())
         .map(|word| format!("'{}'", word.to_str().unwrap()))
         .collect();
-    let mut limited = Command::new("sh");
+    let mut limited = std::process::Command::new("sh");
     limited.args(["-c", &format!("ulimit -v 500000; exec {}", words.join(" "))]).env_clear();
     limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let output = limited.output().unwrap();
