@@ -67,6 +67,8 @@ fn parser_with(help: Help) -> clap::Command {
 
 fn parser_of(help: Help, own: Option<&'static Section>) -> clap::Command {
     clap::Command::new("weft")
+        // Windows starts `weft.exe`.
+        .bin_name("weft")
         .about(ABOUT)
         .version(version())
         .after_help(EXAMPLES)

@@ -57,7 +57,10 @@ pub(crate) fn text_or_input(path: &Path, what: &str) -> anyhow::Result<String> {
 /// If the file cannot be read, is larger than [`LIMIT`], or is not UTF-8.
 pub(crate) fn text(path: &Path, what: &str) -> anyhow::Result<String> {
     let shown = format!("{what} {}", path.display());
-    let file = File::open(path).map_err(|error| anyhow::anyhow!("cannot read {shown}: {}", words(&error)))?;
+    // Windows denies access to a folder here; other systems, as it is read.
+    let opened =
+        File::open(path).map_err(|e| if path.is_dir() { io::ErrorKind::IsADirectory.into() } else { e });
+    let file = opened.map_err(|error| anyhow::anyhow!("cannot read {shown}: {}", words(&error)))?;
     read_from(file, &shown)
 }
 

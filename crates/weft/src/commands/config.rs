@@ -150,7 +150,7 @@ fn file(name: &str, value: &str) -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     let is_read = is_template || ["api-key-file", "models"].contains(&name);
-    ensure!(!is_read || Path::new(value).is_file(), "{name} cannot be {value:?}: there is no such file");
+    ensure!(!is_read || Path::new(value).is_file(), "{name} cannot be `{value}`: there is no such file");
     let path = std::path::absolute(value).with_context(|| format!("cannot find {value}"))?;
     Ok(path.to_str().map(str::to_string))
 }
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!((kept("chat-template", "chatml"), kept("system", "a.db")), (None, None));
         for name in ["chat-template", "api-key-file"] {
             let error = file(name, "none.txt").unwrap_err().to_string();
-            assert_eq!(error, format!("{name} cannot be \"none.txt\": there is no such file"));
+            assert_eq!(error, format!("{name} cannot be `none.txt`: there is no such file"));
         }
     }
 

@@ -98,6 +98,15 @@ impl Out {
     }
 }
 
+/// A text without control characters, which a terminal would obey. What else a name has is shown as it is, such as the `\` of Windows.
+pub(crate) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { plain.extend(c.escape_debug()) } else { plain.push(c) }
+    }
+    plain
+}
+
 /// Whether a terminal acts on this character instead of showing it.
 fn is_unsafe(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'

@@ -19,7 +19,7 @@ use crate::commands::{Command, Outcome, Positional};
 use crate::model::packing;
 use crate::terminal::interrupt::Listener;
 use crate::terminal::progress::{Progress, Unit};
-use crate::terminal::streams::{Out, note};
+use crate::terminal::streams::{Out, note, plain};
 use crate::terminal::units;
 
 const WHAT: Positional = Positional {
@@ -172,7 +172,7 @@ fn list(
             None => format!("? ({} is damaged or from another version)", path.display()),
         };
         let used = last_used(SystemTime::now().duration_since(*used).unwrap_or_default());
-        writeln!(out, "{:>9}  {used:>15}  {}{gone}", units::bytes(*bytes), model.escape_debug())?;
+        writeln!(out, "{:>9}  {used:>15}  {}{gone}", units::bytes(*bytes), plain(&model))?;
     }
     let total = packed.iter().map(|packed| packed.bytes).sum();
     note!("{} in {}", units::bytes(total), cache.folder.display());
@@ -196,7 +196,7 @@ fn verify(cache: &PackCache, packed: &[Packed], kept: &[CachedModel], json: bool
         let at = path.display().to_string();
         // By its model, as `list` shows it; a model that is kept packed only is the file itself.
         let model = file.and_then(|file| file.of.as_ref()).map(|of| of.model.display().to_string());
-        let shown = model.as_deref().unwrap_or(&at).escape_debug().to_string();
+        let shown = plain(model.as_deref().unwrap_or(&at));
         let mut progress = Progress::new(format!("checking {shown}"), bytes, Unit::Bytes);
         let mut on = |done, _| {
             progress.set(done);

@@ -6,6 +6,7 @@ use weft_gguf::Value;
 use weft_models::{BlockInfo, Config, Cost, Head};
 
 use super::facts::{Facts, Share, elements, json_value};
+use crate::terminal::streams::plain;
 use crate::terminal::units::{bytes, count};
 
 /// The maximum number of characters of a value.
@@ -130,15 +131,6 @@ fn shares(by: &str, shares: &[(String, Share)], out: &mut impl Write) -> io::Res
         writeln!(out, "  {name:<26} {tensors:>7} {:>10} {:>11}", count(*values), bytes(share.bytes))?;
     }
     Ok(())
-}
-
-/// A text without control characters, which JSON does not escape all: a terminal would obey them.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() { plain.extend(c.escape_debug()) } else { plain.push(c) }
-    }
-    plain
 }
 
 /// A metadata value on one line, shortened.
