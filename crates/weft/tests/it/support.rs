@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -52,9 +52,9 @@ impl Folder {
         &self.0
     }
 
-    /// The path of a file in the folder.
+    /// The path of a file in the folder, as the system writes it; `name` has `/` on every system.
     pub(crate) fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.join(name.replace('/', MAIN_SEPARATOR_STR))
     }
 
     /// The relative paths of all files below the folder, with `/` on every system.
@@ -160,6 +160,12 @@ impl Ran {
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.out
+    }
+
+    /// The standard output of a successful call, with `/` in paths on every system.
+    #[track_caller]
+    pub(crate) fn ok_with_slashes(self) -> String {
+        self.ok().replace(MAIN_SEPARATOR, "/")
     }
 
     /// The standard output of a successful call, as JSON.

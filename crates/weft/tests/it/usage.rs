@@ -230,14 +230,14 @@ fn a_configuration_file_sets_defaults() {
     let folder = Folder::new();
     let file = folder.join("config.toml");
     let call = |args: &[&str]| weft(args).env("WEFT_CONFIG", &file);
-    let fixture = model("glm-tiny-q4_0").display().to_string();
+    let fixture = std::path::absolute(model("glm-tiny-q4_0")).unwrap().display().to_string();
     call(&["config", "set", "model", &fixture]).run().ok();
     let told = call(&["config", "set", "max-tokens", "3"]).run();
     assert_eq!(told.err.trim_end(), format!("set max-tokens = 3 in {}", file.display()));
     call(&["config", "set", "run.temperature", "0"]).run().ok();
     assert_eq!(
         call(&["config"]).run().ok(),
-        format!("max-tokens = 3\nmodel = \"{fixture}\"\nrun.temperature = 0\n")
+        format!("max-tokens = 3\nmodel = {fixture:?}\nrun.temperature = 0\n")
     );
     let tokens = |call: crate::support::Weft| call.run().json()["tokens"].as_u64();
     assert_eq!(tokens(call(&["run", "Hello", "--json"])), Some(3));
