@@ -3,6 +3,9 @@
 use weft_kern::{interp, q8};
 use weft_quant::GgmlType;
 
+/// The types of states whose values are rounded in blocks.
+pub const BLOCK_TYPES: [GgmlType; 3] = [GgmlType::Q8_0, GgmlType::Q5_1, GgmlType::Q4_0];
+
 /// A generator of numbers, vectors and weights.
 pub struct Random(weft_random::Random);
 

@@ -111,12 +111,13 @@ pub(crate) fn store<S: Simd>(
             }
             Some(())
         }
-        Format::Ggml(ty @ GgmlType::Q8_0) => {
+        Format::Ggml(ty) if ty.is_quantised() => {
             let mut blocks = values.as_chunks::<{ q8::BLOCK }>().0.iter().enumerate();
             blocks.try_for_each(|(i, values)| {
                 let mut block = [0; GgmlType::Q8_0.block_bytes()];
-                weft_quant::encode(ty, values, &mut block).ok()?;
-                arg.write_blocks(at + i * q8::BLOCK, &block)
+                let block = block.get_mut(..ty.block_bytes())?;
+                weft_quant::encode(ty, values, block).ok()?;
+                arg.write_blocks(at + i * q8::BLOCK, block)
             })
         }
         _ => {

@@ -3,7 +3,7 @@
 use weft_quant::GgmlType;
 
 use crate::graph::{Graph, NodeId, Type};
-use crate::op::{Op, Recurrence, ScanState};
+use crate::op::{Op, Recurrence, STATE_TYPES, ScanState};
 use crate::shape::{Dim, Shape};
 
 /// The most values of a node per entry of its symbolic axis: more than any machine holds, and few enough that sizes in bytes do
@@ -222,7 +222,7 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
             dims.len() == 2
                 // A layer with a sliding window has fewer rows than the others.
                 && matches!(dims[0], Dim::S | Dim::Const(_))
-                && matches!(declared.dtype, GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::Q8_0)
+                && STATE_TYPES.contains(&declared.dtype)
                 && dims[1].known().is_some_and(|n| declared.dtype.row_bytes(n as u64).is_some())
         }
         Op::Const { values } => {

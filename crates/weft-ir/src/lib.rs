@@ -54,7 +54,9 @@ pub use eval::{EvalError, Tensor, Values, eval, highest, listed, with_tail};
 pub use graph::{Graph, Node, NodeId, Type};
 pub use hoist::{Hoisted, STEPS, hoist};
 pub use offload::{CHOSEN, OFFLOADED, OFFLOADED_IDS, Offload, RESIDENT_IDS, Resident, offload};
-pub use op::{Binary, F32, KEPT, Op, Recurrence, Reduce, RopeStyle, ScanState, StateKind, Unary, hadamard};
+pub use op::{
+    Binary, F32, KEPT, Op, Recurrence, Reduce, RopeStyle, STATE_TYPES, ScanState, StateKind, Unary, hadamard,
+};
 pub use rewrite::{Fired, Missed, Rewritten, WhyNot, rewrite};
 pub use rule::{Keeps, Rule};
 pub use shape::{Dim, Shape, Sizes, Sym};

@@ -1,5 +1,7 @@
 //! The operations of the tensor graph.
 
+use weft_quant::GgmlType;
+
 /// Elementwise functions of one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unary {
@@ -58,6 +60,10 @@ pub enum StateKind {
     /// A whole sequence: the matrices of linear attention. A sequence can only be restored from a snapshot.
     PerSequence,
 }
+
+/// The types that states of rows can have: floats, and blocks of 32 values. Keys and values in blocks are rotated before they are rounded.
+pub const STATE_TYPES: [GgmlType; 6] =
+    [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0, GgmlType::Q5_1, GgmlType::Q4_0];
 
 /// How a scan carries its state from row to row, and what a row of its result is. See [`Op::Scan`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

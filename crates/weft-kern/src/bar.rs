@@ -12,6 +12,7 @@
 //! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, which make the tables of rotary embeddings, must
 //! be more accurate than the 2⁻¹¹ it allows.
 
+mod blocks;
 mod number;
 
 use weft_quant::{GgmlType, f16_to_f32};

@@ -41,8 +41,8 @@ pub mod q8;
 
 // Part of this crate's interface, so that devices need not know graphs.
 pub use weft_ir::{
-    Binary, Dim, F32, KEPT, Recurrence, Reduce, RopeStyle, ScanState, Shape, Sizes, StateKind, Sym, Unary,
-    listed,
+    Binary, Dim, F32, KEPT, Recurrence, Reduce, RopeStyle, STATE_TYPES, ScanState, Shape, Sizes, StateKind,
+    Sym, Unary, listed,
 };
 
 mod amounts;

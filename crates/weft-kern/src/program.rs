@@ -7,7 +7,7 @@ use weft_quant::GgmlType;
 /// How a buffer's values are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
-    /// A GGML type: `f32` and `i32` for values, any type for weights, float types and `q8_0` for states.
+    /// A GGML type: `f32` and `i32` for values, any type for weights, those of [`weft_ir::STATE_TYPES`] for states.
     Ggml(GgmlType),
     /// Rounded activations, see [`crate::q8`].
     Q8,

@@ -1,9 +1,9 @@
 //! Rows of the KV cache, and how they are rounded.
 
-use weft_kern::{Cached, Format, Param};
+use weft_kern::{Cached, Format, Param, STATE_TYPES};
 use weft_quant::GgmlType;
 
-use super::round::{self, Limits};
+use super::round::{self, BYTES_4, BYTES_8, Bits4, Bits8, Limits};
 use crate::isa::{Line, Numbers, Simd};
 use crate::memory::Arg;
 use crate::rows::Fault;
@@ -27,7 +27,7 @@ impl Rows {
     pub(super) fn new(params: &[Param], cached: Cached, len: usize) -> Result<Rows, String> {
         let lines = len.div_ceil(32);
         match params[cached.param].format {
-            Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::Q8_0)) => {
+            Format::Ggml(ty) if STATE_TYPES.contains(&ty) => {
                 Ok(Rows { cached, ty, len, lines, stride: lines | 1 })
             }
             format => Err(format!("this device cannot attend to a state of {format:?}")),
@@ -79,7 +79,9 @@ impl Rows {
         match self.ty {
             GgmlType::F16 => round::halves::<S, false>(simd, row, limits, out),
             GgmlType::BF16 => round::halves::<S, true>(simd, row, limits, out),
-            GgmlType::Q8_0 => round::blocks(simd, row, limits, room, out),
+            GgmlType::Q8_0 => round::with_scale::<S, Bits8, BYTES_8>(simd, row, limits, room, out),
+            GgmlType::Q4_0 => round::with_scale::<S, Bits4, BYTES_4>(simd, row, limits, room, out),
+            GgmlType::Q5_1 => round::with_minimum(simd, row, limits, room, out),
             _ => {
                 let (values, behind) = Line::flat_mut(room).split_at_mut(self.len);
                 for (to, from) in values.iter_mut().zip(row.as_chunks::<4>().0) {

@@ -4,11 +4,15 @@
 #![expect(clippy::needless_range_loop)]
 
 use weft_kern::exact::ROUND;
-use weft_quant::{GgmlType, f16_to_f32};
+use weft_quant::f16_to_f32;
 
 use crate::isa::{Line, Numbers, Simd};
 
 use super::plan::BLOCK;
+
+mod blocks;
+
+pub(super) use blocks::{BYTES_4, BYTES_8, Bits4, Bits8, with_minimum, with_scale};
 
 /// Longest keys whose numbers have 8 bits or more.
 pub(super) const LONGEST: usize = 1 << 16;
@@ -128,45 +132,4 @@ fn numbers<S: Simd, const UPPER: bool>(
         false => (simd.halves(&a), simd.halves(&b)),
     };
     simd.lower_halves(simd.mul_add(a, inverse, round), simd.mul_add(b, inverse, round))
-}
-
-/// Bytes of a block of `q8_0`: a half-precision scale, and 32 signed bytes.
-const BLOCK_BYTES: usize = GgmlType::Q8_0.block_bytes();
-
-/// The same for blocks of `q8_0`. `room` has a value for each.
-#[inline(always)]
-pub(super) fn blocks<S: Simd>(
-    simd: S,
-    row: &[u8],
-    limits: Limits,
-    room: &mut [Line],
-    out: &mut [Numbers],
-) -> f32 {
-    let blocks = row.as_chunks::<BLOCK_BYTES>().0;
-    let room = &mut room[..blocks.len().div_ceil(16)];
-    let mut tops = [0; 16];
-    for (blocks, line) in blocks.chunks(16).zip(&mut *room) {
-        let mut halves = [[0; 2]; 16];
-        for (half, block) in halves.iter_mut().zip(blocks) {
-            // (Two bytes as one number, or the compiler would move them one by one.)
-            *half = u16::from_le_bytes([block[0], block[1]]).to_le_bytes();
-        }
-        let Some(halves) = halves.as_flattened().first_chunk() else { continue };
-        simd.store(simd.halves(halves), &mut line.0);
-        for j in 0..16 {
-            tops[j] = tops[j].max(line.0[j].to_bits() & 0x7fff_ffff);
-        }
-    }
-    let top = f32::from_bits(tops.into_iter().max().unwrap_or(0));
-    let Some((inverse, _)) = scales(top, 4.0 * limits.number) else { return nothing(out) };
-    for (line, (blocks, out)) in room.iter_mut().zip(blocks.chunks(16).zip(out.chunks_mut(16))) {
-        let factors = simd.mul_add(simd.load(line), simd.float(inverse), simd.float(ROUND));
-        simd.store(factors, &mut line.0);
-        for i in 0..blocks.len() {
-            let m = line.0[i].to_bits() as i16;
-            let Some(quants) = blocks[i][2..].first_chunk() else { continue };
-            simd.store_numbers(simd.widen(quants, simd.pair(&[m; 2])), &mut out[i]);
-        }
-    }
-    top * (128.0 / limits.number)
 }

@@ -4,7 +4,7 @@
 //! Every check covers that bits do not depend on threads, instruction sets and the rest of the batch, see [`support`]: both with
 //! work divided inside a sequence (few tokens, several threads) and without (one thread, or many units).
 
-use crate::support::data::Random;
+use crate::support::data::{BLOCK_TYPES, Random};
 use crate::support::{Arg, Case, Devices, attention, compile, kernel, load, read, run, store_to, view};
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Device, DeviceError};
@@ -133,7 +133,9 @@ fn latent_and_grouped_heads_of_any_length() {
     }
     for heads in [BLOCKS, GROUPED_BLOCKS] {
         for last in [0, 1, 127, 128, 129, 300] {
-            devices.check(&case(&mut random, GgmlType::Q8_0, heads, 16, &[&[last]]));
+            for ty in BLOCK_TYPES {
+                devices.check(&case(&mut random, ty, heads, 16, &[&[last]]));
+            }
         }
     }
     for last in [3, 127, 130, 640] {
@@ -155,7 +157,9 @@ fn windows_of_any_length() {
             let sequences: &[&[i32]] = &[&[1000], &chunk, &[5], &[640, 641, 900, 1150]];
             devices.check(&windowed(&mut random, GgmlType::F16, heads, (7, Some(window)), sequences));
         }
-        devices.check(&windowed(&mut random, GgmlType::Q8_0, BLOCKS, (32, Some(window)), &[&[511, 512]]));
+        for ty in BLOCK_TYPES {
+            devices.check(&windowed(&mut random, ty, BLOCKS, (32, Some(window)), &[&[511, 512]]));
+        }
     }
 }
 
@@ -177,7 +181,9 @@ fn many_tokens_and_odd_pages() {
         devices.check(&case(&mut random, GgmlType::F16, LATENT, page, &[&chunk]));
         devices.check(&case(&mut random, GgmlType::F16, GROUPED, page, &[&chunk]));
         devices.check(&case(&mut random, GgmlType::F16, GROUPED, page, &[&[40, 0, 199]]));
-        devices.check(&case(&mut random, GgmlType::Q8_0, BLOCKS, page, &[&[40, 0, 199]]));
+        for ty in BLOCK_TYPES {
+            devices.check(&case(&mut random, ty, BLOCKS, page, &[&[40, 0, 199]]));
+        }
     }
     let chunk: Vec<i32> = (250..260).collect();
     devices.check(&case(&mut random, GgmlType::BF16, WIDE, 16, &[&chunk]));
@@ -193,7 +199,9 @@ fn many_rows() {
     devices.check(&windowed(&mut random, GgmlType::F16, eight, (16, Some(300)), &[&chunk]));
     devices.check(&case(&mut random, GgmlType::BF16, Heads { heads: 40, ..LATENT }, 16, &[&[900]]));
     let chunk: Vec<i32> = (240..280).collect();
-    devices.check(&case(&mut random, GgmlType::Q8_0, BLOCKS, 16, &[&chunk, &[5]]));
+    for ty in BLOCK_TYPES {
+        devices.check(&case(&mut random, ty, BLOCKS, 16, &[&chunk, &[5]]));
+    }
     devices.check(&case(&mut random, GgmlType::F32, Heads { heads: 12, ..GROUPED }, 16, &[&chunk]));
     let glm = Heads { heads: 20, kv_heads: 1, k_len: 576, v_len: 512, latent: Some(0) };
     devices.check(&case(&mut random, GgmlType::F16, glm, 64, &[&[126, 127, 128]]));

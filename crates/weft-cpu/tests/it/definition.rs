@@ -2,10 +2,12 @@
 //! possible, and the device must give the same bits.
 
 use crate::support::attention::{Law, Row};
-use crate::support::data::{Random, rounded, weight_types};
+use crate::support::data::{BLOCK_TYPES, Random, rounded, weight_types};
 use crate::support::{Arg, Case, kernel, load_of, run, store_to, view};
 use weft_cpu::{CpuDevice, CpuOptions};
-use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr, Matrices, Pick, Reduce, Sum, Unary, q8};
+use weft_kern::{
+    Anchor, Attend, Cached, Dim, F32, Format, Instr, Matrices, Pick, Reduce, STATE_TYPES, Sum, Unary, q8,
+};
 use weft_quant::GgmlType;
 
 /// The only output of a case, as the device computes it.
@@ -329,7 +331,9 @@ fn windowed(
 fn attention_to_any_number_of_positions() {
     for seen in [1, 75, 128, 129, 300, 6 * 128 + 75] {
         attention(GgmlType::F32, 21, 19, None, seen);
-        attention(GgmlType::Q8_0, 96, 32, None, seen);
+        for ty in BLOCK_TYPES {
+            attention(ty, 96, 32, None, seen);
+        }
     }
 }
 
@@ -345,7 +349,7 @@ fn attention_to_a_window_with_a_sink() {
 /// Short keys have larger numbers than long ones.
 #[test]
 fn attention_to_states_of_every_type() {
-    for ty in [GgmlType::F32, GgmlType::F16, GgmlType::BF16, GgmlType::Q8_0] {
+    for ty in STATE_TYPES {
         for k_len in [32, 192, 576, 2048] {
             attention(ty, k_len, 64, None, 140);
             attention(ty, k_len, 32, Some(0), 140);

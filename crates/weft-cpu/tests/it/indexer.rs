@@ -3,10 +3,10 @@
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Device, DeviceError};
-use weft_kern::{Anchor, Cached, Dim, Format, Indexer, Instr};
+use weft_kern::{Anchor, Cached, Dim, Format, Indexer, Instr, STATE_TYPES};
 use weft_quant::GgmlType;
 
-use crate::support::data::Random;
+use crate::support::data::{BLOCK_TYPES, Random};
 use crate::support::{Arg, Case, Devices, attention, compile, kernel, load, read, run, store_to, view};
 
 /// Heads, their width, the rows of a page, and the positions of a pool.
@@ -105,7 +105,9 @@ fn states_of_every_type_and_contexts_of_any_length() {
         }
     }
     let blocks = Shape { k_len: 64, ..FEW };
-    devices.check(&case(&mut random, GgmlType::Q8_0, blocks, 20, &[&[5, 19, 20, 300], &[1000]]));
+    for ty in BLOCK_TYPES {
+        devices.check(&case(&mut random, ty, blocks, 20, &[&[5, 19, 20, 300], &[1000]]));
+    }
 }
 
 /// Pools of positions: lengths around complete pools and around the number of chosen positions, and prompts.
@@ -123,7 +125,9 @@ fn pools_of_positions() {
         devices.check(&case(&mut random, ty, shape, most, &[&prompt, &[700], &[2]]));
     }
     let blocks = Shape { k_len: 64, pool: 4, ..FEW };
-    devices.check(&case(&mut random, GgmlType::Q8_0, blocks, 20, &[&[5, 19, 22, 23, 300], &[1000]]));
+    for ty in BLOCK_TYPES {
+        devices.check(&case(&mut random, ty, blocks, 20, &[&[5, 19, 22, 23, 300], &[1000]]));
+    }
     devices.check(&case(
         &mut random,
         GgmlType::F16,
@@ -174,7 +178,7 @@ fn ties_are_decided_by_position() {
 #[test]
 fn scores_of_zero_are_equal() {
     let (mut devices, mut random) = (Devices::all(), Random::new(34));
-    for ty in [GgmlType::F32, GgmlType::F16, GgmlType::Q8_0] {
+    for ty in STATE_TYPES {
         let shape = Shape { heads: 2, k_len: 32, page: 16, pool: 1 };
         let mut case =
             of_values(&mut random, (ty, shape, 50), &[&[500, 60]], &mut |r| -r.float().abs() - 0.1);

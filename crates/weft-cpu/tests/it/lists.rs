@@ -63,6 +63,8 @@ fn a_list_of_all_positions_has_the_bits_of_attention_without_one() {
         (GgmlType::F16, LATENT, 16),
         (GgmlType::F32, GROUPED, 7),
         (GgmlType::Q8_0, BLOCKS, 32),
+        (GgmlType::Q5_1, BLOCKS, 32),
+        (GgmlType::Q4_0, BLOCKS, 32),
         (GgmlType::BF16, Heads { heads: 40, ..LATENT }, 64),
     ] {
         let plain = case(&mut random, ty, heads, page, &[&[0, 127, 128, 700], &chunk, &[5]]);
@@ -81,7 +83,13 @@ fn a_list_of_all_positions_has_the_bits_of_attention_without_one() {
 fn some_positions() {
     let (mut devices, mut random) = (Devices::all(), Random::new(22));
     for most in [1, 2, 100, 128, 129, 300] {
-        for (ty, heads) in [(GgmlType::F16, LATENT), (GgmlType::F32, GROUPED), (GgmlType::Q8_0, BLOCKS)] {
+        for (ty, heads) in [
+            (GgmlType::F16, LATENT),
+            (GgmlType::F32, GROUPED),
+            (GgmlType::Q8_0, BLOCKS),
+            (GgmlType::Q5_1, BLOCKS),
+            (GgmlType::Q4_0, BLOCKS),
+        ] {
             let chunk: Vec<i32> = (120..140).collect();
             let plain =
                 case(&mut random, ty, heads, 16, &[&[0, most as i32 - 1, most as i32], &[900], &chunk]);

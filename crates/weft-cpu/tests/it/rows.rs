@@ -2,7 +2,7 @@
 
 use crate::support::data::{Random, rounded};
 use crate::support::{Arg, Case, Devices, constant, kernel, load_of, store_to, view};
-use weft_kern::{Anchor, Binary, Dim, Format, Indexed, Instr, Reduce, RopeStyle, Unary, View};
+use weft_kern::{Anchor, Binary, Dim, Format, Indexed, Instr, Reduce, RopeStyle, STATE_TYPES, Unary, View};
 use weft_quant::GgmlType;
 
 fn half(ty: GgmlType) -> Format {
@@ -208,10 +208,11 @@ fn values_taken_from_their_row() {
 #[test]
 fn rows_stored_by_number_in_any_format() {
     let (mut devices, mut random) = (Devices::all(), Random::new(8));
-    for format in [GgmlType::F32, GgmlType::F16, GgmlType::BF16, GgmlType::Q8_0].map(Format::Ggml) {
+    for ty in STATE_TYPES {
+        let format = Format::Ggml(ty);
         for (tokens, cols) in [(1, 576usize), (3, 7), (17, 129)] {
             // Blocks are written as a whole.
-            let block = if format == Format::Ggml(GgmlType::Q8_0) { 32 } else { 1 };
+            let block = ty.block_len();
             let cols = cols.next_multiple_of(block);
             let width = cols + 5 * block;
             let args = vec![

@@ -5,8 +5,7 @@ mod interp;
 
 use std::fmt;
 
-use weft_ir::F32;
-use weft_quant::GgmlType;
+use weft_ir::{F32, STATE_TYPES};
 
 pub(crate) use bar::bars;
 pub use interp::Attention;
@@ -193,9 +192,7 @@ fn verify(cx: &Context<'_>, a: &Attend) -> Result<(), String> {
 pub(super) fn verify_cached(cx: &Context<'_>, c: &Cached, len: usize, heads: usize) -> Result<(), String> {
     let format = cx.format(c.param, Access::Read)?;
     let block = match format {
-        Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::Q8_0)) => {
-            ty.block_len()
-        }
+        Format::Ggml(ty) if STATE_TYPES.contains(&ty) => ty.block_len(),
         _ => return Err(format!("p{} ({format}) is not a type of states", c.param)),
     };
     if [c.offset, c.row_stride, c.head_stride, len].iter().any(|n| !n.is_multiple_of(block)) {

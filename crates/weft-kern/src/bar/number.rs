@@ -30,6 +30,9 @@ impl Bar {
             Format::Q8 => blocks
                 .for_each(|block| *block = Bar::rounded_q8(block, &q8::quantise(&block.map(Bar::value)))),
             Format::Ggml(GgmlType::Q8_0) => blocks.for_each(|block| *block = Bar::rounded_q8_0(block)),
+            Format::Ggml(ty) if ty.is_quantised() => {
+                blocks.for_each(|block| *block = Bar::rounded_to_few_bits(ty, block));
+            }
             Format::Ggml(_) => {}
         }
     }

@@ -1,6 +1,6 @@
 //! Checks views and row programs against the arguments of a call.
 
-use weft_ir::Sizes;
+use weft_ir::{STATE_TYPES, Sizes};
 use weft_quant::GgmlType;
 
 use crate::program::{Access, Format, Indexed, Instr, Param, ParamId, Prologue, View};
@@ -174,7 +174,7 @@ impl Context<'_> {
                 }
             }
             Format::Ggml(GgmlType::F32 | GgmlType::I32 | GgmlType::F16 | GgmlType::BF16) => {}
-            Format::Ggml(ty @ GgmlType::Q8_0) => {
+            Format::Ggml(ty) if STATE_TYPES.contains(&ty) => {
                 let aligned = |n: &usize| n.is_multiple_of(ty.block_len());
                 if view.step != 1
                     || !aligned(&len)

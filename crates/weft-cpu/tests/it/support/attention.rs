@@ -51,20 +51,41 @@ impl Law {
 
     /// Rounds a row of a state.
     pub(crate) fn cached(self, ty: GgmlType, bytes: &[u8]) -> Row {
-        if ty != GgmlType::Q8_0 {
-            let mut values = vec![0.0; bytes.len() / ty.block_bytes()];
-            weft_quant::decode(ty, bytes, &mut values).unwrap();
-            return self.row(&values);
+        match ty {
+            GgmlType::Q4_0 => self.scaled(ty, bytes, 16, 8.0),
+            GgmlType::Q8_0 => self.scaled(ty, bytes, 1, 128.0),
+            GgmlType::Q5_1 => self.with_minima(bytes),
+            _ => {
+                let mut values = vec![0.0; bytes.len() / ty.block_bytes()];
+                weft_quant::decode(ty, bytes, &mut values).unwrap();
+                self.row(&values)
+            }
         }
-        let blocks = bytes.as_chunks::<34>().0;
-        let scale = |block: &[u8; 34]| half::f16::from_le_bytes([block[0], block[1]]).to_f32();
-        let top = largest(blocks.iter().map(scale));
-        let factor = |block: &[u8; 34]| nearest(scale(block), ratio(4.0 * self.number, top));
-        let numbers = |block: &[u8; 34]| {
-            let factor = factor(block);
-            block[2..].iter().map(|x| (i32::from(*x as i8) * factor + 256) >> 9).collect::<Vec<_>>()
+    }
+
+    /// Blocks of numbers times a scale. The numbers are multiplied by `up`.
+    fn scaled(self, ty: GgmlType, bytes: &[u8], up: i32, unit: f32) -> Row {
+        let (quants, scales, _) = unpacked(ty, bytes);
+        let top = largest(scales.iter().copied());
+        let factor = |i: usize| nearest(scales[i / 32], ratio(4.0 * self.number, top));
+        let number = |(i, x): (usize, &i8)| (i32::from(*x) * up * factor(i) + 256) >> 9;
+        let numbers = quants.iter().enumerate().map(number).collect();
+        Row { numbers, scale: top * (unit / self.number) }
+    }
+
+    /// Blocks of `q5_1`, whose numbers are multiples of a scale above a least value.
+    fn with_minima(self, bytes: &[u8]) -> Row {
+        let (quants, scales, mins) = unpacked(GgmlType::Q5_1, bytes);
+        let middles: Vec<f32> = scales.iter().zip(&mins).map(|(scale, min)| 16.0 * scale + min).collect();
+        let top = largest(middles.iter().zip(&scales).map(|(c, d)| c.abs() + (16.0 * d).abs()));
+        let inverse = ratio(self.number - 2.0, top);
+        let number = |(i, x): (usize, &i8)| {
+            let (factor, middle) =
+                (nearest(scales[i / 32], inverse * 64.0), nearest(middles[i / 32], inverse));
+            (((i32::from(*x) - 16) * 8 * factor + 256) >> 9) + middle
         };
-        Row { numbers: blocks.iter().flat_map(numbers).collect(), scale: top * (128.0 / self.number) }
+        let numbers = quants.iter().enumerate().map(number).collect();
+        Row { numbers, scale: top / (self.number - 2.0) }
     }
 
     /// Rounds the weights of a block, given also their sum in order.
@@ -117,4 +138,13 @@ pub(crate) fn round_state(arg: &Arg, at: Cached, heads: usize, len: usize, law: 
         }
     }
     Arg::f32(&values)
+}
+
+/// The numbers of a row of blocks, and each block's scale and least value.
+fn unpacked(ty: GgmlType, bytes: &[u8]) -> (Vec<i8>, Vec<f32>, Vec<f32>) {
+    let blocks = bytes.len() / ty.block_bytes();
+    let mins = if ty.int_layout().unwrap().has_min { blocks } else { 0 };
+    let (mut quants, mut scales, mut mins) = (vec![0; 32 * blocks], vec![0.0; blocks], vec![0.0; mins]);
+    weft_quant::ints::unpack_row(ty, bytes, &mut quants, &mut scales, &mut mins);
+    (quants, scales, mins)
 }
