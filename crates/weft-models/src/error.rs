@@ -154,7 +154,7 @@ pub enum Error {
         values: usize,
     },
     /// The options are invalid.
-    #[error("a KV cache of {} in pages of {} rows: expected f16, bf16, f32 or q8_0, and at least one row", .0.kv, .0.page)]
+    #[error("a KV cache of {} in pages of {} rows: expected f16, bf16, f32, q8_0, q5_1 or q4_0, and at least one row", .0.kv, .0.page)]
     Options(BuildOptions),
 }
 

@@ -91,7 +91,7 @@ fn hidden<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<Seg
     let x = s.of_model(|s| norm.build(s, x, ends::NORM, 1, hidden))?;
     let x = norm.build(&mut s, x, "nextn.hnorm.weight", 1, hidden)?;
     s.check_blocks(hidden)?;
-    s.store(HIDDEN, x, hidden);
+    s.store_choice(HIDDEN, x, hidden);
     Ok(s)
 }
 
@@ -103,7 +103,7 @@ fn input<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<Segm
     let tokens = s.per_token("tokens");
     let embedded = s.g.rows(table, tokens);
     let embedded = norm.build(&mut s, embedded, "nextn.enorm.weight", 1, hidden)?;
-    let stored = s.stored(HIDDEN, hidden);
+    let stored = s.stored_choice(HIDDEN, hidden);
     let slots = s.per_token("slots");
     let own = s.g.rows(stored, slots);
     let both = s.g.concat(&[embedded, own], 1);
@@ -133,7 +133,7 @@ fn head<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<Segme
     s.g.output("logits", logits);
     let x = norm.build(&mut s, x, "nextn.hnorm.weight", 1, hidden)?;
     let next = s.g.input("next_slots", GgmlType::I32, [Dim::R]);
-    let stored = s.stored(HIDDEN, hidden);
+    let stored = s.stored_choice(HIDDEN, hidden);
     let stored = s.g.store(stored, x, next);
     s.g.output(HIDDEN, stored);
     Ok(s)

@@ -1,5 +1,6 @@
 //! The options of building a model.
 
+use weft_ir::STATE_TYPES;
 use weft_quant::GgmlType;
 
 use crate::pooling::Pooling;
@@ -7,7 +8,7 @@ use crate::pooling::Pooling;
 /// Options that the file does not decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuildOptions {
-    /// The type of the KV cache: F16, BF16, F32 or Q8_0.
+    /// The type of the KV cache, one of [`STATE_TYPES`].
     pub kv: GgmlType,
     /// The number of rows in a page of the KV cache.
     pub page: usize,
@@ -27,7 +28,15 @@ impl BuildOptions {
     pub const PAGE: usize = 32;
 
     pub(crate) fn are_valid(&self) -> bool {
-        let kv = matches!(self.kv, GgmlType::F16 | GgmlType::BF16 | GgmlType::F32 | GgmlType::Q8_0);
-        kv && self.page > 0
+        STATE_TYPES.contains(&self.kv) && self.page > 0
+    }
+
+    /// The type of states that choose something: the keys of an indexer, and hidden states from which tokens are guessed. A choice is right
+    /// or wrong, so these have 8 bits at least.
+    pub(crate) fn choices(&self) -> GgmlType {
+        match self.kv {
+            GgmlType::Q5_1 | GgmlType::Q4_0 => GgmlType::Q8_0,
+            kv => kv,
+        }
     }
 }

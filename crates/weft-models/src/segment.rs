@@ -114,6 +114,16 @@ impl<'a> SegmentBuilder<'a> {
     /// Stores `rows`, `f32[T, width]`, in this layer's state `name`, and returns the whole state.
     pub(crate) fn store(&mut self, name: &str, rows: NodeId, width: usize) -> NodeId {
         let state = self.stored(name, width);
+        self.store_in(name, state, rows)
+    }
+
+    /// The same for a state that [chooses](BuildOptions::choices) something.
+    pub(crate) fn store_choice(&mut self, name: &str, rows: NodeId, width: usize) -> NodeId {
+        let state = self.stored_choice(name, width);
+        self.store_in(name, state, rows)
+    }
+
+    fn store_in(&mut self, name: &str, state: NodeId, rows: NodeId) -> NodeId {
         let slots = self.per_token("slots");
         let stored = self.g.store(state, rows, slots);
         self.g.output(name, stored);
@@ -122,9 +132,18 @@ impl<'a> SegmentBuilder<'a> {
 
     /// This layer's state `name`, which another segment stores.
     pub(crate) fn stored(&mut self, name: &str, width: usize) -> NodeId {
+        self.stored_as(name, width, self.options.kv)
+    }
+
+    /// The same for a state that [chooses](BuildOptions::choices) something.
+    pub(crate) fn stored_choice(&mut self, name: &str, width: usize) -> NodeId {
+        self.stored_as(name, width, self.options.choices())
+    }
+
+    fn stored_as(&mut self, name: &str, width: usize, ty: GgmlType) -> NodeId {
         let own = self.state_name(name);
         self.states.push((name.to_string(), own));
-        self.g.state(name, self.options.kv, [Dim::S, width.into()])
+        self.g.state(name, ty, [Dim::S, width.into()])
     }
 
     /// The state `name` of another layer, whose segment stores it.

@@ -50,8 +50,8 @@ pub enum Error {
     Open(#[from] OpenError),
     /// The device has too little free memory for the model.
     #[error(
-        "{0}; close other programs that use the device, or use a shorter context, fewer sequences, a KV cache of q8_0 or a \
-         smaller quantisation"
+        "{0}; close other programs that use the device, or use a shorter context, fewer sequences, a KV cache of q8_0, q5_1 or \
+         q4_0, or a smaller quantisation"
     )]
     Memory(Box<MemoryNeed>),
     /// A weight cannot be loaded into the device.

@@ -45,7 +45,7 @@ pub struct RuntimeOptions {
     pub logits: usize,
     /// Whether the layer that predicts one token more is compiled.
     pub mtp: MtpLayer,
-    /// The type of the KV cache: F16, BF16, F32 or Q8_0.
+    /// The type of the KV cache: F16, BF16, F32, Q8_0, Q5_1 or Q4_0.
     pub kv: GgmlType,
     /// Makes the model compute embeddings, pooled in this way, whatever its file says. It then writes no text.
     pub pooling: Option<Pooling>,

@@ -67,13 +67,22 @@ fn steps_on_different_numbers_of_threads_change_nothing() {
 }
 
 #[test]
-fn threads_and_chunks_change_nothing_with_an_8_bit_cache() {
-    let fixture = Fixture::load("glm-tiny-q4_k_m");
-    let options = |threads| options(threads, 1).kv(GgmlType::Q8_0);
-    let expected = bits(&all_logits(&mut fixture.runner(options(1)), &fixture.tokens, 512));
-    for (threads, chunk) in [(2, 1), (3, 7), (2, 512)] {
-        let found = bits(&all_logits(&mut fixture.runner(options(threads)), &fixture.tokens, chunk));
-        assert!(found == expected, "{threads} threads, chunks of {chunk}");
+fn threads_and_chunks_change_nothing_with_a_cache_of_few_bits() {
+    for (name, kv) in [
+        ("glm-tiny-q4_k_m", GgmlType::Q8_0),
+        ("glm-tiny-q4_k_m", GgmlType::Q5_1),
+        ("glm-tiny-q4_k_m", GgmlType::Q4_0),
+        ("deepseek32-tiny-q4_0", GgmlType::Q5_1),
+        ("gpt-oss-tiny-mxfp4", GgmlType::Q4_0),
+        ("gemma4-tiny-q4_0", GgmlType::Q5_1),
+    ] {
+        let fixture = Fixture::load(name);
+        let options = |threads| options(threads, 1).kv(kv);
+        let expected = bits(&all_logits(&mut fixture.runner(options(1)), &fixture.tokens, 512));
+        for (threads, chunk) in [(2, 1), (3, 7), (2, 512)] {
+            let found = bits(&all_logits(&mut fixture.runner(options(threads)), &fixture.tokens, chunk));
+            assert!(found == expected, "{name}, {kv}: {threads} threads, chunks of {chunk}");
+        }
     }
 }
 

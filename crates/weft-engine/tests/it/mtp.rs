@@ -305,7 +305,7 @@ fn check_ways(runner: &mut Runner, tokens: &[u32], case: &str) {
 #[test]
 fn predictions_do_not_depend_on_the_way() {
     let model = Predicting::new("way");
-    for kv in [GgmlType::F16, GgmlType::Q8_0] {
+    for kv in [GgmlType::F16, GgmlType::Q8_0, GgmlType::Q4_0] {
         let mut runner = model.runner(options().sequences(4).kv(kv));
         check_ways(&mut runner, &model.tokens[..60], &kv.to_string());
     }

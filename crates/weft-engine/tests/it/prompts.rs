@@ -95,7 +95,7 @@ pub(crate) fn check(found: &Reply, expected: &Reply, cached: usize, case: &str) 
 fn a_restart_finds_whole_pages_and_changes_no_bit() {
     let folder = TestFolder::new("restart");
     for name in ["llama-tiny-q6_k", "glm-tiny-q4_k_m", "qwen3moe-tiny-q4_k_m"] {
-        for kv in [GgmlType::F16, GgmlType::Q8_0, GgmlType::F32] {
+        for kv in [GgmlType::F16, GgmlType::Q8_0, GgmlType::Q5_1, GgmlType::Q4_0, GgmlType::F32] {
             let case = format!("{name} {kv}");
             let options = options().kv(kv);
             let first = prompt(1);

@@ -143,7 +143,7 @@ impl Indexer {
         s.check_blocks(width)?;
         let hadamard = Hadamard::new(s, &[width]);
         let (q, k) = (hadamard.apply(s, q, &[heads, width]), hadamard.apply(s, k, &[width]));
-        let keys = s.store("index", k, width);
+        let keys = s.store_choice("index", k, width);
         let lists = [s.per_token("pos"), s.per_token("first"), s.pages()];
         Ok(s.g.indexer_of_pools((q, w), keys, lists, (most, pool), s.options.page))
     }

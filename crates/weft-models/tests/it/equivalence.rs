@@ -40,16 +40,20 @@ fn gates_and_ups_fused_or_separate() {
     }
 }
 
-/// The rotation of the rows of an 8-bit cache, which reduces rounding errors, changes nothing where the cache rounds nothing: the oracle's
-/// is `f32`.
+/// The rotation of the rows of a cache of few bits, which reduces rounding errors, changes nothing where the cache rounds nothing: the
+/// oracle's is `f32`.
 #[test]
-fn rows_of_an_8_bit_cache() {
+fn rows_of_a_cache_of_few_bits() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     // Heads of 32 and of 64, and latent rows of an odd number of blocks of 32.
-    for (name, rows) in [("llama-tiny-q6_k", 32), ("qwen3-tiny-q4_0", 64), ("ds2-tiny-q4_0", 32)] {
+    for (name, kv, rows) in [
+        ("llama-tiny-q6_k", GgmlType::Q8_0, 32),
+        ("qwen3-tiny-q4_0", GgmlType::Q4_0, 64),
+        ("ds2-tiny-q4_0", GgmlType::Q5_1, 32),
+    ] {
         let gguf = Gguf::open(&fixtures.join(format!("{name}.gguf"))).unwrap();
         let plain = support::logits(&gguf, &TOKENS, 3);
-        let model = weft_models::build(&gguf, &BuildOptions { kv: GgmlType::Q8_0, ..ORACLE }).unwrap();
+        let model = weft_models::build(&gguf, &BuildOptions { kv, ..ORACLE }).unwrap();
         let layers = model.segments.iter().filter(|segment| segment.layer.is_some());
         for layer in layers {
             let matrices = layer.graph.nodes().iter().filter(|node| node.op == Op::Hadamard);

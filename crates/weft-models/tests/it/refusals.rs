@@ -405,13 +405,15 @@ fn keys_that_change_nothing() {
 #[test]
 fn invalid_kv_caches() {
     let gguf = support::llama().open();
-    for (kv, page) in [(GgmlType::Q4_0, 32), (GgmlType::F16, 0)] {
+    for (kv, page) in [(GgmlType::Q5_0, 32), (GgmlType::Q4_K, 32), (GgmlType::F16, 0)] {
         let error = build(&gguf, &BuildOptions { kv, page, pooling: None }).unwrap_err();
         assert_eq!(error, Error::Options(BuildOptions { kv, page, pooling: None }));
     }
-    let error = build(&gguf, &BuildOptions { kv: GgmlType::Q8_0, ..BuildOptions::default() }).unwrap_err();
-    assert!(matches!(error, Error::StateBlocks { kv: GgmlType::Q8_0, values: 16, .. }), "{error}");
-    assert!(error.to_string().contains("blocks of 32"), "{error}");
+    for ty in [GgmlType::Q8_0, GgmlType::Q5_1, GgmlType::Q4_0] {
+        let error = build(&gguf, &BuildOptions { kv: ty, ..BuildOptions::default() }).unwrap_err();
+        assert!(matches!(error, Error::StateBlocks { kv, values: 16, .. } if kv == ty), "{error}");
+        assert!(error.to_string().contains("blocks of 32"), "{error}");
+    }
 }
 
 /// A multi-token prediction head that `block_count` includes is ignored, with or without its tensors.

@@ -16,7 +16,7 @@ use crate::terminal::streams::note;
 const LOADING: &str = "loading the model";
 
 /// Advice if there is too little memory.
-const ADVICE: &str = "too little memory for this model and its context: close other programs, use a smaller --context or --kv q8_0, \
+const ADVICE: &str = "too little memory for this model and its context: close other programs, use a smaller --context, --kv q8_0 or fewer bits, \
                       or choose a smaller quantisation of the model";
 
 /// Loads a model. Returns the time it took as well.

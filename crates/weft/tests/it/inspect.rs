@@ -59,11 +59,13 @@ fn the_memory_that_a_model_needs_on_a_device() {
         (bytes("context"), bytes("weight_bytes"), bytes("cache_bytes"))
     };
     let (context, weights, cache) = memory(&[]);
-    // Half the context takes half the cache, and 32 values of 8 bits take 34 bytes of 64.
+    // Half the context takes half the cache, and 32 values in a block take fewer bytes than 64.
     assert_eq!(memory(&["-c", "2048"]), (context / 2, weights, cache / 2));
     // Each of the three layers then has a matrix of 32 by 32 floats, which rotates what is stored.
     let rotations = 3 * 32 * 32 * 4;
-    assert_eq!(memory(&["--kv", "q8_0"]), (context, weights + rotations, cache / 64 * 34));
+    for (kv, bytes) in [("q8_0", 34), ("q5_1", 24), ("q4_0", 18)] {
+        assert_eq!(memory(&["--kv", kv]), (context, weights + rotations, cache / 64 * bytes), "{kv}");
+    }
     assert!(inspect(&["-c", "1000000", "--device", "cpu"]).failed(1).contains("trained for"));
 }
 

@@ -19,7 +19,9 @@ fn without_a_command_the_help_is_shown() {
 fn similar_names_are_suggested() {
     assert!(wrong(&["inspct", "x"]).contains("'inspect'"));
     assert!(wrong(&["run", "--temprature", "1", "hi"]).contains("'--temperature'"));
-    assert!(wrong(&["run", "--kv", "f61", "hi"]).contains("[possible values: f16, bf16, f32, q8_0]"));
+    assert!(
+        wrong(&["run", "--kv", "f61", "hi"]).contains("[possible values: f16, bf16, f32, q8_0, q5_1, q4_0]")
+    );
 }
 
 #[test]

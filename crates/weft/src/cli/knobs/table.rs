@@ -178,7 +178,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Tokens per window"),
     knob(MODEL, "batch", Kind::Count(1, 65536), BATCH).env("WEFT_BATCH").unset("512, or 128 on an integrated GPU, or 2048 where experts are streamed")
         .help("Maximum number of tokens computed in one step"),
-    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
+    knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0", "q5_1", "q4_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
     knob(MODEL, "pooling", Kind::Choice(&["last", "mean", "cls"]), &["embed", "serve"]).env("WEFT_POOLING").value_name("HOW").unset("as the file says")
         .help("Make the model compute embeddings from these rows of its hidden states: that of the last token, the mean of all, or that of the first"),
