@@ -133,6 +133,9 @@ impl Arg {
             Format::Ggml(GgmlType::F16) => 1.0 / 1024.0,
             Format::Ggml(GgmlType::BF16) => 1.0 / 128.0,
             Format::Q8 | Format::Ggml(GgmlType::Q8_0) => 1.0 / 126.0,
+            // Least and largest values may have either sign.
+            Format::Ggml(GgmlType::Q5_1) => 2.0 / 30.9,
+            Format::Ggml(GgmlType::Q4_0) => 1.0 / 7.9,
             _ => 0.0,
         }
     }

@@ -70,7 +70,7 @@ macro_rules! device_tests {
                 every_function_and_format,
                 angles_of_any_size,
                 rows_by_number,
-                states_of_8_bits,
+                states_of_blocks,
                 across_columns,
                 views,
             }

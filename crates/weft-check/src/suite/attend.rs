@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use weft_device::Device;
-use weft_kern::{Access, Anchor, Attend, Cached, Dim, F32, Format, Instr, List, Param};
+use weft_kern::{Access, Anchor, Attend, Cached, Dim, F32, Format, Instr, List, Param, STATE_TYPES};
 use weft_quant::GgmlType;
 
 use crate::arg::Arg;
@@ -150,7 +150,7 @@ pub fn latent_and_grouped(device: &mut dyn Device) {
         Shape { heads: 2, kv_heads: 2, k_len: 7, v_len: 5, latent: false },
     ];
     for shape in shapes {
-        for ty in [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0] {
+        for ty in STATE_TYPES {
             // Rows of heads of whole blocks only.
             if ![shape.k_len, shape.v_len].iter().all(|len| len.is_multiple_of(ty.block_len())) {
                 continue;
@@ -332,6 +332,8 @@ pub fn lists(device: &mut dyn Device) {
         (GgmlType::F32, 4, 2, false, 1),
         (GgmlType::BF16, 4, 2, false, 64),
         (GgmlType::Q8_0, 8, 1, false, 130),
+        (GgmlType::Q5_1, 6, 3, false, 100),
+        (GgmlType::Q4_0, 8, 1, true, 65),
     ] {
         let shape = Shape { heads, kv_heads, k_len: 64, v_len: 32, latent };
         let sequences = [60..66, 0..1, 130..133, 3..40, 300..301, 639..641];

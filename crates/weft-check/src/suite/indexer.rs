@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use weft_device::Device;
-use weft_kern::{Anchor, Cached, Dim, Format, Indexer, Instr};
+use weft_kern::{Anchor, Cached, Dim, Format, Indexer, Instr, STATE_TYPES};
 use weft_quant::GgmlType;
 
 use crate::arg::Arg;
@@ -189,7 +189,7 @@ pub fn exact_scores(device: &mut dyn Device) {
 pub fn any_scores(device: &mut dyn Device) {
     let mut random = Random::new(2);
     let sequences = [20..21, 300..301, 1999..2000];
-    for ty in [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0] {
+    for ty in STATE_TYPES {
         for (heads, k_len, most) in [(8, 64, 20), (5, 96, 129)] {
             check(device, &floats(&mut random, ty, Shape { heads, k_len, most, pool: 1 }, &sequences));
         }
@@ -223,14 +223,19 @@ pub fn prompts_and_replies(device: &mut dyn Device) {
 /// Pools of positions: lengths around complete pools and around the number of chosen positions, prompts, and the sizes of GLM-5.3-Flash.
 pub fn pools(device: &mut dyn Device) {
     let mut random = Random::new(6);
-    for (ty, pool, most) in
-        [(GgmlType::F16, 4, 16), (GgmlType::F32, 2, 10), (GgmlType::BF16, 8, 8), (GgmlType::Q8_0, 4, 12)]
-    {
+    for (ty, pool, most) in [
+        (GgmlType::F16, 4, 16),
+        (GgmlType::F32, 2, 10),
+        (GgmlType::BF16, 8, 8),
+        (GgmlType::Q8_0, 4, 12),
+        (GgmlType::Q5_1, 2, 14),
+        (GgmlType::Q4_0, 4, 8),
+    ] {
         let shape = Shape { heads: 5, k_len: 32, most, pool };
         let at = |p: usize| p..p + 1;
         let few = (0..=pool).map(|p| at(most + p - 1)).chain([at(0), at(pool - 1), at(700)]);
         let sequences: Vec<Range<usize>> = few.chain(std::iter::once(3..60)).collect();
-        if ty == GgmlType::Q8_0 {
+        if ty.is_quantised() {
             check(device, &floats(&mut random, ty, shape, &sequences));
         } else {
             exact(&mut random, ty, shape, &sequences).check_with_tokens_alone(device);

@@ -9,7 +9,7 @@ use weft_quant::GgmlType;
 
 use crate::arg::Arg;
 use crate::case::{Case, constant, load_of, matrices, part, store_to, view};
-use crate::data::Random;
+use crate::data::{BLOCK_TYPES, Random};
 
 /// A kernel being grown.
 struct Grower {
@@ -99,9 +99,11 @@ impl Grower {
             let halves = [GgmlType::F16, GgmlType::BF16][self.random.below(2)];
             let format = match self.random.below(4) {
                 _ if matches!(body[v], Instr::TopK { .. }) => Format::I32,
-                0 if len.is_multiple_of(32) => {
-                    [Format::Q8, Format::Ggml(GgmlType::Q8_0)][self.random.below(2)]
-                }
+                0 if len.is_multiple_of(32) => [Format::Q8]
+                    .into_iter()
+                    .chain(BLOCK_TYPES.map(Format::Ggml))
+                    .nth(self.random.below(4))
+                    .unwrap(),
                 1 => Format::Ggml(halves),
                 _ => Format::F32,
             };

@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 
 use crate::arg::{Arg, POISON};
 use crate::case::{Case, constant, load_of, part, store_to, view};
-use crate::data::{Random, weight_types};
+use crate::data::{BLOCK_TYPES, Random, weight_types};
 
 /// Every elementwise function, and every format that rows can be stored in.
 pub fn every_function_and_format(device: &mut dyn Device) {
@@ -41,7 +41,8 @@ pub fn every_function_and_format(device: &mut dyn Device) {
                 }
             }
             if cols % 32 == 0 {
-                for format in [Format::Q8, Format::Ggml(GgmlType::Q8_0)] {
+                let states = BLOCK_TYPES.map(Format::Ggml);
+                for format in [Format::Q8].into_iter().chain(states) {
                     args.push(Arg::out(format, tokens * cols));
                     body.push(store_to(args.len() - 1, &[cols], 6));
                 }
@@ -109,12 +110,17 @@ pub fn rows_by_number(device: &mut dyn Device) {
     }
 }
 
-/// Rows of a cache of `q8_0`, written by index, as a whole or from the middle on. Blocks are not
+/// Rows of a cache of blocks, written by index, as a whole or from the middle on. Blocks are not
 /// whole words: what a row's first and last words hold of its neighbours stays as it was, or
 /// becomes what the neighbours write there at the same time.
-pub fn states_of_8_bits(device: &mut dyn Device) {
+pub fn states_of_blocks(device: &mut dyn Device) {
+    for ty in BLOCK_TYPES {
+        states_of(ty, device);
+    }
+}
+
+fn states_of(ty: GgmlType, device: &mut dyn Device) {
     let mut random = Random::new(6);
-    let ty = GgmlType::Q8_0;
     for [first, second] in [[32, 32], [64, 32], [32, 320], [64, 320], [512, 64], [288, 96]] {
         for tokens in [1, 4, 33] {
             for whole in [false, true] {
@@ -154,9 +160,9 @@ pub fn states_of_8_bits(device: &mut dyn Device) {
                 let parts = vec![part(&[Dim::T], cols, anchor, body)];
                 let mut case = Case::new(parts, args, tokens, 4);
                 let found = case.check(device).remove(2);
-                let bytes = row / 32 * 34;
+                let bytes = row / 32 * ty.block_bytes();
                 // Of rows that are written in part, that part.
-                let written = if whole { 0 } else { first / 32 * 34 };
+                let written = if whole { 0 } else { first / 32 * ty.block_bytes() };
                 let untouched = |found: &[u8], slot: usize| {
                     found[slot * bytes..][written..bytes].iter().all(|byte| *byte == POISON)
                 };

@@ -14,7 +14,7 @@ use weft_quant::GgmlType;
 
 use crate::arg::Arg;
 use crate::case::{Case, constant, load_of, matrices, part, product, roundings, store_to, view};
-use crate::data::Random;
+use crate::data::{BLOCK_TYPES, Random};
 use crate::suite::attend::{Shape, case_of, listed, windowed};
 use crate::suite::indexer;
 
@@ -110,7 +110,7 @@ fn store(
     let (tokens, heads, len) = of;
     let format = match random.below(4) {
         0 if len.is_multiple_of(32) => Format::Q8,
-        1 if len.is_multiple_of(32) => Format::Ggml(GgmlType::Q8_0),
+        1 if len.is_multiple_of(32) => Format::Ggml(one(random, &BLOCK_TYPES)),
         2 if len.is_multiple_of(2) => Format::Ggml(one(random, &[GgmlType::F16, GgmlType::BF16])),
         _ => Format::F32,
     };
@@ -350,7 +350,7 @@ pub fn attention_case(seed: u64) -> Case {
     let (k_len, v_len) = (size + more, if random.below(4) == 0 && !latent { size / 2 } else { size });
     let halves = [GgmlType::F16, GgmlType::F16, GgmlType::BF16, GgmlType::F32];
     let blocks = [k_len, v_len].iter().all(|len| len.is_multiple_of(32));
-    let ty = if blocks && random.below(4) == 0 { GgmlType::Q8_0 } else { one(random, &halves) };
+    let ty = if blocks && random.below(4) == 0 { one(random, &BLOCK_TYPES) } else { one(random, &halves) };
     let mut left = tokens(random, 16 * heads * k_len);
     let mut sequences: Vec<Range<usize>> = Vec::new();
     while left > 0 {

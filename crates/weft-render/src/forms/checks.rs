@@ -1,7 +1,6 @@
 //! Legality rules that several forms share.
 
 use weft_kern::{Format, Instr, Kernel, Part};
-use weft_quant::GgmlType;
 
 use crate::gpu::Gpu;
 
@@ -57,7 +56,8 @@ pub(crate) fn stores(kernel: &Kernel, part: &Part, width: u32) -> Result<(), Str
     for instr in &part.body {
         let Instr::Store { view, .. } = instr else { continue };
         let unit = match kernel.params[view.param].format {
-            Format::Q8 | Format::Ggml(GgmlType::Q8_0) => 32,
+            Format::Q8 => 32,
+            Format::Ggml(ty) if ty.is_quantised() => 32,
             Format::Ggml(ty) if ty.block_bytes() == 2 => 2,
             _ => 1,
         };
@@ -71,9 +71,10 @@ pub(crate) fn stores(kernel: &Kernel, part: &Part, width: u32) -> Result<(), Str
 /// Whether a part stores rounded values, which are whole blocks.
 pub(crate) fn rounds(kernel: &Kernel, part: &Part) -> bool {
     part.body.iter().any(|i| match i {
-        Instr::Store { view, .. } => {
-            matches!(kernel.params[view.param].format, Format::Q8 | Format::Ggml(GgmlType::Q8_0))
-        }
+        Instr::Store { view, .. } => match kernel.params[view.param].format {
+            Format::Q8 => true,
+            Format::Ggml(ty) => ty.is_quantised(),
+        },
         _ => false,
     })
 }

@@ -7,7 +7,7 @@ use weft_shader::stmt::Stmt;
 
 use crate::forms::select_blocks::selection as selected;
 use crate::forms::select_blocks::tops::{self as top, Tops};
-use crate::lower::blocks::{self, Blocks};
+use crate::lower::blocks::{self, Blocks, Stored};
 use crate::lower::functions::BRAIN;
 use crate::lower::round::{self, Rounded};
 use crate::lower::row_program::{Column, RowProgram, RowState};
@@ -171,9 +171,11 @@ impl Field<'_> {
         let words = of(w, |f| matches!(f, Format::Ggml(GgmlType::F32 | GgmlType::I32)));
         let halves = of(w, |f| matches!(f, Format::Ggml(GgmlType::F16 | GgmlType::BF16)));
         let rounded = of(w, |f| f == Format::Q8);
-        let states = of(w, |f| f == Format::Ggml(GgmlType::Q8_0));
+        let states = of(w, |f| Blocks::of(f).is_some());
         if words.len() + halves.len() + rounded.len() + states.len() != stores.len() {
-            return Err(Why::Form("stores another format than f32, i32, f16, bf16, q8_0 and q8".into()));
+            return Err(Why::Form(
+                "stores another format than f32, i32, f16, bf16, q8_0, q5_1, q4_0 and q8".into(),
+            ));
         }
         if !words.is_empty() {
             self.each(w, 1, |w, spot, column| {
@@ -249,7 +251,8 @@ impl Field<'_> {
             .checked_mul(self.width)
             .ok_or_else(|| Why::Form("has more rows than 32 bits can count".into()))?;
         let to = round::alloc(w, n);
-        round::round(w, n, &Expr::U32(0), to, &mut |w, i| {
+        let blocks = Blocks::of(w.format(store.view.param)).filter(|blocks| *blocks != Blocks::Q8);
+        let mut value = |w: &mut Writer<'_>, i: &Expr| {
             if let Some(spot) = self.only {
                 return program.value(w, &mut spot.clone(), store.value, &Column::whole(i.clone()));
             }
@@ -261,7 +264,11 @@ impl Field<'_> {
             let at = self.place.column_to_read(&mut w.code, &own, true);
             // Columns that do not exist have arbitrary results. Nothing reads them.
             program.value(w, &mut RowState::new(row.axes, r), store.value, &Column { at, own })
-        })?;
+        };
+        match blocks {
+            Some(blocks) => blocks.round(w, n, to, &mut value)?,
+            None => round::round(w, n, &Expr::U32(0), to, &mut value)?,
+        }
         Ok(to)
     }
 
@@ -285,18 +292,20 @@ impl Field<'_> {
         Ok(())
     }
 
-    /// A store to a state of `q8_0`, of consecutive whole blocks.
+    /// A store to a state of blocks, of consecutive whole ones.
     fn state(&self, w: &mut Writer<'_>, program: &RowProgram<'_>, store: &Store<'_>) -> Result<(), Why> {
         let from = self.rounded(w, program, store)?;
         let view = store.view;
+        let Some(blocks) = Blocks::of(w.format(view.param)) else { return Ok(()) };
         let (count, cols) = (self.width / blocks::BLOCK, self.place.cols());
         // Two blocks are a whole number of words.
         let two = 2 * blocks::BLOCK;
         let mut places = view.strides.iter().chain([&view.offset]).chain(store.indexed.map(|i| &i.stride));
-        let aligned = places.all(|n| n.is_multiple_of(two as usize))
-            && self.width.is_multiple_of(two)
-            && (self.only.is_some() || cols.is_multiple_of(two));
-        let words = Blocks::words(count, aligned);
+        let aligned = blocks.are_words()
+            || places.all(|n| n.is_multiple_of(two as usize))
+                && self.width.is_multiple_of(two)
+                && (self.only.is_some() || cols.is_multiple_of(two));
+        let words = blocks.words(count, aligned);
         let all = self.rows().checked_mul(words);
         let all = all.ok_or_else(|| Why::Form("has more rows than 32 bits can count".into()))?;
         w.share(all, |w, item| {
@@ -320,9 +329,9 @@ impl Field<'_> {
             w.when(exists, |w| {
                 let (base, exists) = picked(w, (store, None), &axes)?;
                 let to = w.code.set("first_block", (base + column) / blocks::BLOCK);
-                let halves = w.code.set("halves", there * blocks::HALVES);
-                let blocks = Blocks { param: view.param, from, first, to, halves, aligned };
-                w.when(exists, |w| blocks.store(w, &word))
+                let halves = w.code.set("halves", there * blocks.halves());
+                let stored = Stored { blocks, param: view.param, from, first, to, halves, aligned };
+                w.when(exists, |w| stored.store(w, &word))
             })
         })
     }

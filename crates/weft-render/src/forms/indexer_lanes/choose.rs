@@ -35,7 +35,7 @@ pub(crate) fn split(
     let pieces = match kernel.params[indexer.k.param].format {
         Format::Ggml(GgmlType::F16 | GgmlType::BF16) if gpu.features.quads => indexer.k_len / 8,
         Format::Ggml(GgmlType::F16 | GgmlType::BF16) => indexer.k_len / 2,
-        Format::Ggml(GgmlType::Q8_0) => indexer.k_len / 4,
+        Format::Ggml(ty) if ty.is_quantised() => indexer.k_len / 4,
         _ => indexer.k_len,
     };
     let reduce = MOST_SHARES.min(below(pieces)).min(together(gpu, number(lanes)) as usize);

@@ -207,7 +207,7 @@ fn scored(kernel: &Kernel, attend: &Attend, gpu: &Gpu, lanes: u32, split: Split)
             8
         }
         Format::Ggml(GgmlType::F16 | GgmlType::BF16) => 2,
-        Format::Ggml(GgmlType::Q8_0) => 4,
+        Format::Ggml(ty) if ty.is_quantised() => 4,
         _ => 1,
     };
     let pieces = (attend.k_len / per).max(1);

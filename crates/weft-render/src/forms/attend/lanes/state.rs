@@ -4,7 +4,7 @@ use weft_kern::{Cached, Format};
 use weft_quant::GgmlType;
 use weft_shader::expr::Expr;
 
-use crate::lower::blocks;
+use crate::lower::blocks::Blocks;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
@@ -23,7 +23,7 @@ enum Together {
     /// Four words, each of two halves.
     Eight(GgmlType),
     /// Four values of a block.
-    Quad,
+    Quad(Blocks),
 }
 
 impl State {
@@ -35,18 +35,14 @@ impl State {
         (len, few): (u32, bool),
     ) -> Result<State, Why> {
         let even = [cached.offset, cached.row_stride, cached.head_stride, len as usize];
-        let together = match w.format(cached.param) {
-            Format::Ggml(GgmlType::Q8_0) => Together::Quad,
-            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16))
-                if w.quads && !few && even.iter().all(|n| n.is_multiple_of(8)) =>
-            {
+        let format = w.format(cached.param);
+        let even = |by: usize| even.iter().all(|n| n.is_multiple_of(by));
+        let together = match (format, Blocks::of(format)) {
+            (_, Some(blocks)) => Together::Quad(blocks),
+            (Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)), _) if w.quads && !few && even(8) => {
                 Together::Eight(ty)
             }
-            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16))
-                if even.iter().all(|n| n.is_multiple_of(2)) =>
-            {
-                Together::Pair(ty)
-            }
+            (Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)), _) if even(2) => Together::Pair(ty),
             _ => Together::One,
         };
         let head = group * word(cached.head_stride)? + word(cached.offset)?;
@@ -58,7 +54,7 @@ impl State {
         match self.together {
             Together::One => 1,
             Together::Pair(_) => 2,
-            Together::Quad => 4,
+            Together::Quad(_) => 4,
             Together::Eight(_) => 8,
         }
     }
@@ -72,7 +68,7 @@ impl State {
     pub(crate) fn load(&self, w: &mut Writer<'_>, row: &Expr, item: &Expr) -> Result<Vec<Expr>, Why> {
         let param = self.cached.param;
         Ok(match self.together {
-            Together::Quad => blocks::quad(w, param, &(row / 4u32 + item)).into(),
+            Together::Quad(blocks) => blocks.quad(w, param, &(row / 4u32 + item)).into(),
             Together::Pair(ty) => w.load_pair(param, ty, row / 2u32 + item).into(),
             Together::Eight(ty) => w.load_eight(param, ty, &(row / 8u32 + item)),
             Together::One => {
