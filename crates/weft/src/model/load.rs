@@ -16,8 +16,8 @@ use crate::terminal::streams::note;
 const LOADING: &str = "loading the model";
 
 /// Advice if there is too little memory.
-const ADVICE: &str = "too little memory for this model and its context: close other programs, use a smaller --context, --kv q8_0 or fewer bits, \
-                      or choose a smaller quantisation of the model";
+const ADVICE: &str = "too little memory for this model and its context: close other programs, use a smaller --context, --kv q8_0 or \
+                      fewer bits, or choose a smaller quantisation of the model";
 
 /// Loads a model. Returns the time it took as well.
 ///
