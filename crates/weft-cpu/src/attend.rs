@@ -17,9 +17,9 @@
 //! nᵢ = (xᵢ · f_b + 256) >> 9;   r = m · (128 / Q)
 //! ```
 //!
-//! So is a row of `q4_0`, with 16 times its numbers, which are −8 to 7, as x, and r = m · (8 / Q). In a row of `q5_1`, whose blocks also have
-//! a least value, a block's middle is c_b = 16 · d_b + least, rounded once. With m the largest c_b's magnitude plus that of 16 · d_b, 8 times
-//! a number minus 16 as x, and P = Q − 2, which leaves room for the second rounding:
+//! So is a row of `q4_0`, with 16 times its numbers, which are −8 to 7, as x, and r = m · (8 / Q). In a row of `q5_1`, whose blocks also
+//! have a least value, a block's middle is c_b = 16 · d_b + least, rounded once. With m the largest c_b's magnitude plus that of 16 ·
+//! d_b, 8 times a number minus 16 as x, and P = Q − 2, which leaves room for the second rounding:
 //!
 //! ```text
 //! f_b = d_b · (P / m · 64),  g_b = c_b · (P / m)   both to the nearest integer, ties to even, rounded once

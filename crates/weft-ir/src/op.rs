@@ -61,7 +61,8 @@ pub enum StateKind {
     PerSequence,
 }
 
-/// The types that states of rows can have: floats, and blocks of 32 values. Keys and values in blocks are rotated before they are rounded.
+/// The types that states of rows can have: floats, and blocks of 32 values. Keys and values in blocks are rotated before they are
+/// rounded.
 pub const STATE_TYPES: [GgmlType; 6] =
     [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0, GgmlType::Q5_1, GgmlType::Q4_0];
 

@@ -1,11 +1,10 @@
 //! The Hadamard rotation of what a quantised cache stores.
 //!
-//! A few of a head's values are often much larger than the others, and the values of a block of 8, 5 or 4 bits share one
-//! scale. Multiplied by an
-//! orthonormal Hadamard matrix, every value becomes a sum of all of them with changing signs, so that none stands out. Queries
-//! are multiplied by the same matrix, which leaves their products with keys as they are; sums of values are multiplied by it once
-//! more, which undoes it, since the matrix is its own inverse. (Ashkboos et al., *QuaRot*, 2024,
-//! <https://arxiv.org/abs/2404.00456>, section 4. llama.cpp does the same.)
+//! A few of a head's values are often much larger than the others, and the values of a block of 8, 5 or 4 bits share one scale.
+//! Multiplied by an orthonormal Hadamard matrix, every value becomes a sum of all of them with changing signs, so that none stands out.
+//! Queries are multiplied by the same matrix, which leaves their products with keys as they are; sums of values are multiplied by it once
+//! more, which undoes it, since the matrix is its own inverse. (Ashkboos et al., *QuaRot*, 2024, <https://arxiv.org/abs/2404.00456>,
+//! section 4. llama.cpp does the same.)
 
 use weft_ir::{Dim, NodeId, Shape};
 
