@@ -253,14 +253,14 @@ fn a_configuration_file_sets_defaults() {
         assert!(told.code == Some(0) && told.err.starts_with(said), "{told:?}");
     }
     let all = call(&["config", "list", "--all"]).run().ok();
-    for line in [&format!("model = \"{fixture}\""), "# max-tokens = N", "[run]"] {
+    for line in [&format!("model = {fixture:?}"), "# max-tokens = N", "[run]"] {
         assert!(all.lines().any(|found| found == line), "{line}: {all}");
     }
     // The file applies in every folder, so a path is kept from the root.
     let mut there = call(&["config", "set", "run.speculate", "draft.gguf"]);
     std::fs::copy(&fixture, folder.join("draft.gguf")).unwrap();
     there.command().current_dir(folder.path());
-    assert!(there.run().err.contains("/draft.gguf"));
+    assert!(there.run().err.contains(&format!("{}draft.gguf", std::path::MAIN_SEPARATOR)));
     call(&["config", "unset", "run.speculate"]).run().ok();
     assert!(!call(&["config"]).run().ok().contains("max-tokens"));
     for (args, said) in [
