@@ -30,8 +30,8 @@ pub(crate) struct Dry {
     pub(crate) segments: Vec<(Vec<BufferId>, [u64; 2])>,
     /// Bytes of all other buffers: a step's inputs, and values between kernels.
     pub(crate) value_bytes: u64,
-    /// If offloaded experts are streamed: the other weights of their segments, which both devices have, and the bytes of the slots for those
-    /// that are read in turn.
+    /// If offloaded experts are streamed: the other weights of their segments, which both devices have, and the bytes of the slots for
+    /// those that are read in turn.
     pub(crate) streamed: (Vec<BufferId>, u64),
 }
 
