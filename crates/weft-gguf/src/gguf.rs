@@ -17,7 +17,6 @@ use crate::restore::Restore;
 use crate::split::{self, Split};
 use crate::stored::{self, FileBytes, Piece, Stored, StoredPart};
 use crate::tensor::TensorInfo;
-use selectable::Selection;
 
 pub use adapter::Adapter;
 pub use selectable::Selectable;
@@ -54,7 +53,7 @@ pub struct Gguf {
     /// LoRA adapters, whose files come after those of the model.
     adapters: Vec<Adapter>,
     /// LoRA adapters that requests choose, whose stacks are the last file.
-    selection: Option<Selection>,
+    selection: Option<selectable::Selection>,
 }
 
 /// The data section of a file.

@@ -9,7 +9,6 @@ use weft_quant::GgmlType;
 
 use crate::error::Error;
 use crate::file::ModelFile;
-use crate::mtp;
 use crate::options::BuildOptions;
 
 /// The input with the number of each row's adapter in stacks of selectable ones, 0 for none: `i32[T, 1]`.
@@ -298,7 +297,7 @@ impl<'a> SegmentBuilder<'a> {
         let [a, b, factors] = ["a", "b", "factors"].map(|which| Selectable::tensor_name(matrix, which));
         let shape = self.gguf.tensor(&self.tensor_name(&a)).map(|tensor| &tensor.shape[..]);
         // Predictions change no reply, so the layer that makes them needs no adapter.
-        let predicts = self.layer.is_some_and(|layer| mtp::is_block(self.gguf, layer));
+        let predicts = self.has("nextn.eh_proj.weight");
         let Some([_, rank, count]) = shape.filter(|_| !predicts) else { return Ok(y) };
         let (rank, count) = (*rank as usize, *count as usize);
         let a = self.matrix(&a, &[count, rank, from])?;

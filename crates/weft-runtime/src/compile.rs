@@ -15,7 +15,7 @@ use weft_pack::{OnReport, PackCache};
 
 use crate::compile::launches::SegmentNames;
 use crate::error::Error;
-use crate::layout::{STEP_INPUTS, Window};
+use crate::layout::{Optional, STEP_INPUTS, Window};
 use crate::planned::Planned;
 use crate::plans::slots::SlotBuffers;
 use crate::plans::{Sections, streamed};
@@ -198,15 +198,6 @@ fn step_inputs(
         .chain(adapters.then_some([(ids, max.tokens), (scales, max.tokens)]).into_iter().flatten())
         .chain(windowed.into_iter().flatten())
         .chain([(pages, max.pages)])
-}
-
-/// What else a model has inputs for.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Optional {
-    /// A layer that predicts one token more.
-    pub(crate) predicts: bool,
-    /// Adapters that requests choose.
-    pub(crate) adapters: bool,
 }
 
 /// Allocates the inputs of a step, all in one buffer, so that a single write is enough: with those of layers with a sliding

@@ -45,3 +45,12 @@ impl Window {
         (self.positions - 1).div_ceil(page) + 1
     }
 }
+
+/// What else a model has inputs for.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Optional {
+    /// A layer that predicts one token more.
+    pub(crate) predicts: bool,
+    /// Adapters that requests choose.
+    pub(crate) adapters: bool,
+}

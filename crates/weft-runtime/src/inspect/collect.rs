@@ -14,10 +14,10 @@ use weft_ir::{Builder, Graph, NodeId, Op, Sizes};
 use weft_models::{ModelGraph, Segment};
 use weft_pack::OnReport;
 
-use crate::compile::{self, Optional, bind_states};
+use crate::compile::{self, bind_states};
 use crate::devices::machines::cost_model;
 use crate::error::Error;
-use crate::layout::PAGE;
+use crate::layout::{Optional, PAGE};
 use crate::model::Model;
 use crate::options::RuntimeOptions;
 use crate::planned::Planned;

@@ -106,6 +106,7 @@ const FIELDS: &[(&str, Neutral, &str)] = &[
     ("images", Empty, "this model reads text only"),
     ("audio", Empty, "replies are text"),
     ("modalities", Only("text"), "replies are text"),
+    ("lora", Empty, "name the adapter as the `model`"),
     // The form of the answer.
     ("skip_special_tokens", Flag(true), FORM),
     ("include_stop_str_in_output", Flag(false), FORM),

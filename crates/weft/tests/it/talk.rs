@@ -214,7 +214,7 @@ fn too_little_memory_says_what_helps() {
     assert_eq!(output.status.code(), Some(1), "{error}");
     for part in [
         "too little memory for this model and its context",
-        "smaller --context or --kv q8_0",
+        "use a smaller --context, --kv q8_0 or fewer bits",
         "cannot allocate",
     ] {
         assert_eq!(error.matches(part).count(), 1, "{part}: {error}");
