@@ -3,6 +3,7 @@
 mod adapter;
 mod selectable;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,17 @@ pub struct Gguf {
     /// LoRA adapters, whose files come after those of the model.
     adapters: Vec<Adapter>,
     /// LoRA adapters that requests choose, whose stacks are the last file.
-    selection: Option<selectable::Selection>,
+    selection: Option<Selection>,
+}
+
+/// The selectable adapters of a model.
+#[derive(Debug)]
+struct Selection {
+    /// The index of the file that holds the stacks, which is the last.
+    file: usize,
+    all: Vec<Selectable>,
+    /// For each matrix, the first adapter that adds to it.
+    first: BTreeMap<String, usize>,
 }
 
 /// The data section of a file.

@@ -170,6 +170,12 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
             expect_dtype(x, GgmlType::F32)?;
             expect_dtype(ids, GgmlType::I32)?;
             decodable(w)?;
+            let count = w.shape.dims().first().and_then(|count| count.known());
+            if let (Op::SelectRange { from }, Some(count)) = (op, count)
+                && *from >= count
+            {
+                return Err(format!("no id from {from} on selects one of {count} matrices"));
+            }
             match (x.shape.dims(), w.shape.dims(), ids.shape.dims()) {
                 ([t, k], [_, n, wk], [it, u]) if k == wk && t == it => Ok(f32_of([*t, *u, *n].into())),
                 ([t, xu, k], [_, n, wk], [it, u]) if k == wk && t == it && xu == u => {

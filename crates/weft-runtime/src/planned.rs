@@ -9,12 +9,8 @@ use weft_kern::Machine;
 use weft_models::{ADAPTERS, ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
-<<<<<<< HEAD
-use crate::layout::{PAGE, Window};
-use crate::plans::slots::SlotLayout;
-=======
 use crate::layout::{Optional, PAGE, Window};
->>>>>>> 6233a678 (Refuse LoRA adapters at the top of Ollama's requests, and end circles)
+use crate::plans::slots::SlotLayout;
 use crate::plans::{self, Sections};
 use crate::replacements::Plans;
 use crate::sizes::{Beside, Room, SecondPart};

@@ -179,7 +179,10 @@ mod tests {
         for layer in 0..4 {
             let bytes = Arc::new(vec![0u8; 16]);
             let weight = Weight { ty: GgmlType::F32, rows: 1, row_len: 4, bytes, tiles: None };
-            assert_eq!(streams.add(&mut device, (weight, &[0..1]), layer % 2).unwrap().0, layer);
+            assert_eq!(
+                streams.add(&mut device, (weight, std::slice::from_ref(&(0..1))), layer % 2).unwrap().0,
+                layer
+            );
         }
         assert_eq!(streams.buffers(), 2);
         let launch = |buffer: u32| KernelLaunch {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use weft_quant::GgmlType;
 
-use super::{Data, FileInfo, Gguf};
+use super::{Data, FileInfo, Gguf, Selection};
 use crate::error::Error;
 use crate::limits::{MAX_NAME_BYTES, MAX_SELECTABLE, MAX_TENSORS};
 use crate::mmap::Mapping;
@@ -38,16 +38,6 @@ impl Selectable {
     pub fn tensor_name(matrix: &str, which: &str) -> String {
         format!("{matrix}.lora_{which}.all")
     }
-}
-
-/// The selectable adapters of a model.
-#[derive(Debug)]
-pub(super) struct Selection {
-    /// The index of the file that holds the stacks, which is the last.
-    pub(super) file: usize,
-    all: Vec<Selectable>,
-    /// For each matrix, the first adapter that adds to it.
-    first: BTreeMap<String, usize>,
 }
 
 /// What an adapter has for a matrix: the matrix `a` of shape `[from, rank]`, and `b` of shape `[rank, to]`.

@@ -25,7 +25,7 @@ fn the_parts_of_a_layer_compute_its_bits() {
             let mut values: Values = given(&graph, false);
             // Of the experts that have slots, the odd ones are not resident.
             let (slots, none) = (resident.count(), count as i32);
-            let is_resident = |expert: usize| expert < slots && expert % 2 == 0;
+            let is_resident = |expert: usize| expert < slots && expert.is_multiple_of(2);
             let of = |here: bool| -> Vec<i32> {
                 (0..count).map(|e| if is_resident(e) == here { e as i32 } else { none }).collect()
             };

@@ -170,7 +170,7 @@ impl Stored {
         let halves = self.blocks.halves();
         let block = w.code.set("block", &self.first + at / halves);
         let within = w.code.set("within", at % halves);
-        let quants = w.code.set("from", &block * QUADS + self.from.quants);
+        let quants = w.code.set("quants", &block * QUADS + self.from.quants);
         if self.blocks == Blocks::Q8 {
             // The scale's half-word has no pair, so this is the last one, which exists.
             let pair = w.code.set("pair", (&within + (halves - 2)) % (BLOCK / 2));
@@ -196,7 +196,7 @@ impl Stored {
         let first = w.code.set("first", quants + (&within & 1u32) * (QUADS / 2));
         // A product moves the bits 0, 8, 16 and 24 to 28, 29, 30 and 31, and adds no two of them.
         let fifth =
-            |i: u32| (((shared(&first + i) >> 4u32) & 0x0101_0101u32) * 0x1020_4080u32 >> 28u32) << (4 * i);
+            |i: u32| ((((shared(&first + i) >> 4u32) & 0x0101_0101u32) * 0x1020_4080u32) >> 28u32) << (4 * i);
         let fifths = (1..4).fold(fifth(0), |all, i| all | fifth(i));
         let fifths = w.code.set("fifths", fifths);
         let front = header.unless(&within.greater(1u32), fifths);

@@ -49,7 +49,8 @@ pub(crate) struct ExpertsOnCpu {
 /// much memory it has.
 ///
 /// As few layers as possible have offloaded experts, since each of them crosses over to the CPU and back, and the memory that is left has
-/// experts of these layers; unless those that are chosen most can be there, and more such layers take less time. Where experts are streamed, they are chosen for `longer` steps, if there are any.
+/// experts of these layers; unless those that are chosen most can be there, and more such layers take less time. Where experts are
+/// streamed, they are chosen for `longer` steps, if there are any.
 ///
 /// # Errors
 /// If experts were asked for and the model has none, or the device has not enough memory for these.

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use weft_device::{Packing, Side};
-use weft_ir::{Graph, OFFLOADED, Offload, Op, Resident, Type, offload};
+use weft_device::{COLUMN_BYTES, Packing, Side};
+use weft_ir::{Graph, OFFLOADED, OFFLOADED_IDS, Offload, Op, RESIDENT_IDS, Resident, Type, offload};
 use weft_models::Segment;
 
-use crate::plans::slots::{self, SlotLayout};
 use crate::sizes::OffloadedExperts;
 
 /// The three graphs of a layer.
@@ -120,6 +119,25 @@ pub(crate) fn first_matrices(graph: &Graph) -> impl Iterator<Item = (&str, usize
     })
 }
 
+/// The bytes of an index.
+pub(crate) const INDEX: usize = 4;
+
+/// The indices that come before those of a layer, in a table of all layers with so many experts each.
+pub(crate) fn before_layer(experts: usize, layer: usize) -> usize {
+    layer * experts.next_multiple_of(COLUMN_BYTES / INDEX)
+}
+
+/// The columns of an input of a graph.
+pub(crate) fn columns(graph: &Graph, name: &str) -> Option<usize> {
+    let is_it = |op: &Op| matches!(op, Op::Input { name: own } if own == name);
+    graph.nodes().iter().find(|node| is_it(&node.op))?.ty.shape.last()
+}
+
+/// The tables that a graph reads, with the number of experts in each.
+fn tables(graph: &Graph) -> impl Iterator<Item = (&'static str, usize)> {
+    [RESIDENT_IDS, OFFLOADED_IDS].into_iter().filter_map(|name| Some((name, columns(graph, name)?)))
+}
+
 /// A part of a segment, which is number `layer` of those that are cut, with the weights and states that its graph names.
 fn part(segment: &Segment, layer: usize, graph: Arc<Graph>, name: String) -> Segment {
     let names: BTreeSet<&str> = graph
@@ -134,8 +152,7 @@ fn part(segment: &Segment, layer: usize, graph: Arc<Graph>, name: String) -> Seg
         all.iter().filter(|(own, _)| names.contains(own.as_str())).cloned().collect()
     }
     let (weights, states) = (only(&segment.weights, &names), only(&segment.states, &names));
-    let tables =
-        slots::tables(&graph).map(|(name, experts)| (name.into(), SlotLayout::before(experts, layer)));
+    let tables = tables(&graph).map(|(name, experts)| (name.into(), before_layer(experts, layer)));
     let columns = only(&segment.columns, &names).into_iter().chain(tables).collect();
     Segment { name, layer: segment.layer, graph: Arc::clone(&graph), weights, states, columns }
 }

@@ -6,14 +6,11 @@
 use std::collections::BTreeMap;
 
 use weft_device::{BufferId, COLUMN_BYTES, Device, Region};
-use weft_ir::{CHOSEN, Graph, OFFLOADED_IDS, Op, RESIDENT_IDS, Sizes};
+use weft_ir::{CHOSEN, OFFLOADED_IDS, RESIDENT_IDS, Sizes};
 use weft_models::Segment;
 
 use crate::error::Error;
-use crate::plans::offload;
-
-/// The bytes of an index.
-const INDEX: usize = 4;
+use crate::plans::offload::{self, INDEX};
 
 /// The layers whose experts are in slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +30,8 @@ impl SlotLayout {
     pub(crate) fn of(segments: &[Segment]) -> Option<SlotLayout> {
         let mut all: Option<SlotLayout> = None;
         for [before, offloaded] in segments.array_windows() {
-            let Some((_, experts)) = input(&offloaded.graph, OFFLOADED_IDS) else { continue };
-            let (_, chosen) = input(&offloaded.graph, CHOSEN)?;
+            let Some(experts) = offload::columns(&offloaded.graph, OFFLOADED_IDS) else { continue };
+            let chosen = offload::columns(&offloaded.graph, CHOSEN)?;
             let slots = offload::first_matrices(&before.graph).map(|(_, slots)| slots).min()?;
             let own = SlotLayout { layers: 1, experts, slots, chosen };
             let same = all.is_none_or(|all| SlotLayout { layers: 1, ..all } == own);
@@ -46,28 +43,10 @@ impl SlotLayout {
         all
     }
 
-    /// The indices that come before those of a layer in a table of all layers.
-    pub(crate) fn before(experts: usize, layer: usize) -> usize {
-        layer * experts.next_multiple_of(COLUMN_BYTES / INDEX)
-    }
-
     /// The indices of a table of all layers.
     pub(crate) fn table(&self) -> usize {
-        SlotLayout::before(self.experts, self.layers)
+        offload::before_layer(self.experts, self.layers)
     }
-}
-
-/// An input of a graph: how many axes it has, and the size of the last.
-fn input(graph: &Graph, name: &str) -> Option<(usize, usize)> {
-    let is_it = |op: &Op| matches!(op, Op::Input { name: own } if own == name);
-    let node = graph.nodes().iter().find(|node| is_it(&node.op))?;
-    Some((node.ty.shape.rank(), node.ty.shape.last()?))
-}
-
-/// The number of experts that the tables of a graph have, by the names of these.
-pub(crate) fn tables(graph: &Graph) -> impl Iterator<Item = (&'static str, usize)> {
-    let of = |name| Some((name, input(graph, name)?.1));
-    [of(RESIDENT_IDS), of(OFFLOADED_IDS)].into_iter().flatten()
 }
 
 /// The tables, and what the last step chose.

@@ -11,6 +11,7 @@ use weft_models::Segment;
 
 use crate::compile::Shared;
 use crate::error::Error;
+use crate::plans::offload::before_layer;
 use crate::plans::slots::{SlotBuffers, SlotLayout};
 use crate::weights::InSlots;
 
@@ -165,7 +166,7 @@ impl ExpertSlots {
     /// Enters an expert in the tables: with its slot, or as one that has none.
     fn enter(&mut self, layer: usize, expert: usize, slot: Option<usize>) {
         let none = self.buffers.layout.experts;
-        let at = SlotLayout::before(none, layer) + expert;
+        let at = before_layer(none, layer) + expert;
         self.resident[at] = slot.unwrap_or(none) as i32;
         self.offloaded[at] = slot.map_or(expert, |_| none) as i32;
     }
@@ -210,7 +211,7 @@ impl ExpertSlots {
         let bytes = 4 * self.tokens * chosen;
         for layer in 0..self.layers.len() {
             device.read(self.buffers.chosen, layer * of_layer, &mut self.bytes[..bytes])?;
-            let first = SlotLayout::before(experts, layer);
+            let first = before_layer(experts, layer);
             for id in self.bytes[..bytes].chunks_exact(4) {
                 let id = i32::from_le_bytes([id[0], id[1], id[2], id[3]]);
                 let Some(expert) = usize::try_from(id).ok().filter(|id| *id < experts) else { continue };
@@ -271,7 +272,7 @@ impl ExpertSlots {
     /// In long steps, those that have no slot are read in turn.
     fn stream_others(&mut self, placement: &mut dyn Placement, layer: usize) -> Result<(), Error> {
         let experts = self.buffers.layout.experts;
-        let first = SlotLayout::before(experts, layer);
+        let first = before_layer(experts, layer);
         let others = &self.offloaded[first..first + experts];
         for InSlots { rows, streamed, .. } in &self.layers[layer].stacks {
             let Some(streamed) = streamed else { continue };
