@@ -132,26 +132,30 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_96(
         if (half < 51u && next < 51u) {
           const auto block = r_5 * 3u + (half / 17u);
           const auto within = half % 17u;
+          const auto quants = block * 8u;
           const auto pair = (within + 15u) % 16u;
-          const auto bits = (within == 0u ? pack_halves(__uint_as_float(pool[block + 48u]), 0.0f) : (pool[block * 8u + (pair / 2u)] >> ((pair & 1u) * 16u)) & 65535u);
+          const auto bits = (within == 0u ? pack_halves(__uint_as_float(pool[block + 48u]), 0.0f) : (pool[quants + (pair / 2u)] >> ((pair & 1u) * 16u)) & 65535u);
           const auto block_2 = r_5 * 3u + (next / 17u);
           const auto within_2 = next % 17u;
+          const auto quants_2 = block_2 * 8u;
           const auto pair_2 = (within_2 + 15u) % 16u;
-          const auto bits_2 = (within_2 == 0u ? pack_halves(__uint_as_float(pool[block_2 + 48u]), 0.0f) : (pool[block_2 * 8u + (pair_2 / 2u)] >> ((pair_2 & 1u) * 16u)) & 65535u);
+          const auto bits_2 = (within_2 == 0u ? pack_halves(__uint_as_float(pool[block_2 + 48u]), 0.0f) : (pool[quants_2 + (pair_2 / 2u)] >> ((pair_2 & 1u) * 16u)) & 65535u);
           b2[to] = bits | (bits_2 << 16u);
         }
         if (next == 51u) {
           const auto block_3 = r_5 * 3u + (half / 17u);
           const auto within_3 = half % 17u;
+          const auto quants_3 = block_3 * 8u;
           const auto pair_3 = (within_3 + 15u) % 16u;
-          const auto bits_3 = (within_3 == 0u ? pack_halves(__uint_as_float(pool[block_3 + 48u]), 0.0f) : (pool[block_3 * 8u + (pair_3 / 2u)] >> ((pair_3 & 1u) * 16u)) & 65535u);
+          const auto bits_3 = (within_3 == 0u ? pack_halves(__uint_as_float(pool[block_3 + 48u]), 0.0f) : (pool[quants_3 + (pair_3 / 2u)] >> ((pair_3 & 1u) * 16u)) & 65535u);
           ((unsigned short*)(b2 + (to)))[0] = (unsigned short)(bits_3);
         }
         if (half == 0xffffffffu) {
           const auto block_4 = r_5 * 3u + (next / 17u);
           const auto within_4 = next % 17u;
+          const auto quants_4 = block_4 * 8u;
           const auto pair_4 = (within_4 + 15u) % 16u;
-          const auto bits_4 = (within_4 == 0u ? pack_halves(__uint_as_float(pool[block_4 + 48u]), 0.0f) : (pool[block_4 * 8u + (pair_4 / 2u)] >> ((pair_4 & 1u) * 16u)) & 65535u);
+          const auto bits_4 = (within_4 == 0u ? pack_halves(__uint_as_float(pool[block_4 + 48u]), 0.0f) : (pool[quants_4 + (pair_4 / 2u)] >> ((pair_4 & 1u) * 16u)) & 65535u);
           ((unsigned short*)(b2 + (to)))[1] = (unsigned short)((bits_4 << 16u) >> 16u);
         }
       }

@@ -108,27 +108,31 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         if (half < 51u && next < 51u) {
           let block = r_5 * 3u + (half / 17u);
           let within = half % 17u;
+          let quants = block * 8u;
           let pair = (within + 15u) % 16u;
-          let bits = select((pool[block * 8u + (pair / 2u)] >> ((pair & 1u) * 16u)) & 65535u, pack2x16float(vec2<f32>(bitcast<f32>(pool[block + 48u]), 0.0f)), within == 0u);
+          let bits = select((pool[quants + (pair / 2u)] >> ((pair & 1u) * 16u)) & 65535u, pack2x16float(vec2<f32>(bitcast<f32>(pool[block + 48u]), 0.0f)), within == 0u);
           let block_2 = r_5 * 3u + (next / 17u);
           let within_2 = next % 17u;
+          let quants_2 = block_2 * 8u;
           let pair_2 = (within_2 + 15u) % 16u;
-          let bits_2 = select((pool[block_2 * 8u + (pair_2 / 2u)] >> ((pair_2 & 1u) * 16u)) & 65535u, pack2x16float(vec2<f32>(bitcast<f32>(pool[block_2 + 48u]), 0.0f)), within_2 == 0u);
+          let bits_2 = select((pool[quants_2 + (pair_2 / 2u)] >> ((pair_2 & 1u) * 16u)) & 65535u, pack2x16float(vec2<f32>(bitcast<f32>(pool[block_2 + 48u]), 0.0f)), within_2 == 0u);
           atomicStore(&b2[to], bits | (bits_2 << 16u));
         }
         if (next == 51u) {
           let block_3 = r_5 * 3u + (half / 17u);
           let within_3 = half % 17u;
+          let quants_3 = block_3 * 8u;
           let pair_3 = (within_3 + 15u) % 16u;
-          let bits_3 = select((pool[block_3 * 8u + (pair_3 / 2u)] >> ((pair_3 & 1u) * 16u)) & 65535u, pack2x16float(vec2<f32>(bitcast<f32>(pool[block_3 + 48u]), 0.0f)), within_3 == 0u);
+          let bits_3 = select((pool[quants_3 + (pair_3 / 2u)] >> ((pair_3 & 1u) * 16u)) & 65535u, pack2x16float(vec2<f32>(bitcast<f32>(pool[block_3 + 48u]), 0.0f)), within_3 == 0u);
           atomicAnd(&b2[to], 0xffff0000u);
           atomicOr(&b2[to], bits_3);
         }
         if (half == 0xffffffffu) {
           let block_4 = r_5 * 3u + (next / 17u);
           let within_4 = next % 17u;
+          let quants_4 = block_4 * 8u;
           let pair_4 = (within_4 + 15u) % 16u;
-          let bits_4 = select((pool[block_4 * 8u + (pair_4 / 2u)] >> ((pair_4 & 1u) * 16u)) & 65535u, pack2x16float(vec2<f32>(bitcast<f32>(pool[block_4 + 48u]), 0.0f)), within_4 == 0u);
+          let bits_4 = select((pool[quants_4 + (pair_4 / 2u)] >> ((pair_4 & 1u) * 16u)) & 65535u, pack2x16float(vec2<f32>(bitcast<f32>(pool[block_4 + 48u]), 0.0f)), within_4 == 0u);
           atomicAnd(&b2[to], 0xffffu);
           atomicOr(&b2[to], bits_4 << 16u);
         }
