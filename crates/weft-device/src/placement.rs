@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::error::DeviceError;
 use crate::ids::BufferId;
-use crate::streaming::RowsCopied;
 use crate::weight::Weight;
 
 /// One of two devices.
@@ -47,25 +46,6 @@ pub trait Placement {
     /// # Errors
     /// [`DeviceError::Usage`] if it is no such weight.
     fn stream_rows(&mut self, buffer: BufferId, rows: &[Range<usize>]) -> Result<(), DeviceError>;
-
-    /// Prepares to copy rows of a weight to one of the first side, see [`Streaming::prepare`](crate::Streaming::prepare).
-    ///
-    /// # Errors
-    /// Those of [`Streaming::prepare`](crate::Streaming::prepare).
-    fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError>;
-
-    /// Begins to copy rows of a weight to one of the first side, see [`Streaming::replace`](crate::Streaming::replace). Programs must not
-    /// read these rows before they [are there](Placement::is_replaced).
-    ///
-    /// # Errors
-    /// Those of [`Streaming::replace`](crate::Streaming::replace).
-    fn replace(&mut self, buffer: BufferId, with: &Weight, rows: &[RowsCopied]) -> Result<(), DeviceError>;
-
-    /// Whether all rows that were to be replaced are.
-    ///
-    /// # Errors
-    /// Those of the copy.
-    fn is_replaced(&mut self, buffer: BufferId) -> Result<bool, DeviceError>;
 
     /// The speed of copies to slots in bytes per second, measured with one of them; `None` if there is no slot.
     ///

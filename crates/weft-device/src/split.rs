@@ -7,6 +7,7 @@
 //! Launches of one side that the next ones of the other side do not wait for run at the same time: what those read is copied first, so a
 //! device that runs asynchronously computes while the other one does.
 
+mod cuts;
 mod streams;
 
 use std::ops::Range;
@@ -20,13 +21,14 @@ use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
 use crate::placement::{Placement, Side};
 use crate::program::{KernelLaunch, Program, Region};
+use crate::split::cuts::{Cut, Part, Written};
 use crate::split::streams::{Streams, Turn};
 use crate::streaming::{RowsCopied, Streaming};
 use crate::weight::Weight;
 
 /// Two devices that run programs together. See the [trait](Placement) that says what is where.
 ///
-/// It has no abilities but [`Placement`] and, if both devices do, [`Checkpoints`].
+/// It has no abilities but [`Placement`], [`Streaming`] if the first device has it, and [`Checkpoints`] if both have them.
 pub struct SplitDevice {
     sides: [Box<dyn Device>; 2],
     caps: Caps,
@@ -89,31 +91,6 @@ struct Copy {
     from: Vec<(BufferId, Range<usize>)>,
     /// For each, the buffer of the other side, where it has the same place.
     buffers: Vec<BufferId>,
-}
-
-/// Some bytes of a buffer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Part {
-    buffer: BufferId,
-    bytes: Range<usize>,
-}
-
-impl Part {
-    fn overlap(&self, other: &Part) -> Option<Part> {
-        let bytes = self.bytes.start.max(other.bytes.start)..self.bytes.end.min(other.bytes.end);
-        (self.buffer == other.buffer && !bytes.is_empty()).then_some(Part { buffer: self.buffer, bytes })
-    }
-
-    /// The parts of it that are not in `other`.
-    fn without(&self, other: &Part) -> impl Iterator<Item = Part> {
-        let Range { start, end } = self.bytes;
-        let kept = match self.overlap(other) {
-            None => [start..end, end..end],
-            Some(Part { bytes, .. }) => [start..bytes.start, bytes.end..end],
-        };
-        let buffer = self.buffer;
-        kept.into_iter().filter(|bytes| !bytes.is_empty()).map(move |bytes| Part { buffer, bytes })
-    }
 }
 
 impl SplitDevice {
@@ -338,70 +315,6 @@ impl SplitDevice {
     }
 }
 
-/// Launches on one side that follow each other.
-#[derive(Debug)]
-struct Cut {
-    side: Side,
-    /// The parts that the other side has written by then, each with the launch that wrote it.
-    copied: Vec<(Part, usize)>,
-    /// The parts that were there before the program, on either side.
-    found: Vec<Part>,
-    launches: Range<usize>,
-}
-
-/// Bytes that a program has written, by which launch, and the sides that have them.
-#[derive(Clone, Debug)]
-struct Written {
-    part: Part,
-    by: Side,
-    launch: usize,
-    on: [bool; 2],
-    read: bool,
-}
-
-impl Cut {
-    /// Brings what a launch reads to its side.
-    fn read(&mut self, part: &Part, written: &mut [Written]) {
-        let mut before = vec![part.clone()];
-        for known in written.iter_mut() {
-            let Some(overlap) = known.part.overlap(part) else { continue };
-            known.read = true;
-            if !known.on[self.side as usize] {
-                self.copied.push((known.part.clone(), known.launch));
-                known.on[self.side as usize] = true;
-            }
-            before = before.iter().flat_map(|rest| rest.without(&overlap).collect::<Vec<_>>()).collect();
-        }
-        for rest in before {
-            if !self.found.contains(&rest) {
-                self.found.push(rest);
-            }
-        }
-    }
-
-    /// Notes that a launch writes this part. If it overlaps a part that the other side has written and nothing has read, that part is
-    /// copied first, because the launch may write only some of it.
-    fn write(&mut self, part: &Part, launch: usize, written: &mut Vec<Written>) {
-        let mut kept = Vec::with_capacity(written.len() + 2);
-        for known in written.drain(..) {
-            if known.part.overlap(part).is_some() && !known.read && !known.on[self.side as usize] {
-                self.copied.push((known.part.clone(), known.launch));
-            }
-            kept.extend(known.part.without(part).map(|part| Written { part, ..known.clone() }));
-        }
-        *written = kept;
-        let mut on = [false; 2];
-        on[self.side as usize] = true;
-        written.push(Written { part: part.clone(), by: self.side, launch, on, read: false });
-    }
-
-    /// The first launch of the cut before that it does not wait for.
-    fn waits_for(&self, before: &Range<usize>) -> usize {
-        let of_it = self.copied.iter().map(|(_, launch)| launch + 1).filter(|after| *after <= before.end);
-        of_it.max().unwrap_or(before.start).max(before.start)
-    }
-}
-
 impl Device for SplitDevice {
     fn caps(&self) -> &Caps {
         &self.caps
@@ -519,6 +432,11 @@ impl Device for SplitDevice {
         Some(self)
     }
 
+    fn streaming(&mut self) -> Option<&mut dyn Streaming> {
+        let streams = self.sides[Side::First as usize].streaming().is_some();
+        if streams { Some(self) } else { None }
+    }
+
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
         let both = self.sides.iter_mut().all(|device| device.checkpoints().is_some());
         if both { Some(self) } else { None }
@@ -548,6 +466,13 @@ impl Placement for SplitDevice {
         Ok(())
     }
 
+    fn rate(&mut self) -> Result<Option<f64>, DeviceError> {
+        self.streams.rate(&mut *self.sides[Side::First as usize])
+    }
+}
+
+/// Rows of weights of the first side are replaced.
+impl Streaming for SplitDevice {
     fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError> {
         let (streaming, buffer) = self.replaced(buffer)?;
         streaming.prepare(buffer, with)
@@ -563,8 +488,9 @@ impl Placement for SplitDevice {
         streaming.is_replaced(buffer)
     }
 
-    fn rate(&mut self) -> Result<Option<f64>, DeviceError> {
-        self.streams.rate(&mut *self.sides[Side::First as usize])
+    fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {
+        let (streaming, buffer) = self.replaced(buffer)?;
+        streaming.wait_for(buffer)
     }
 }
 

@@ -129,8 +129,8 @@ impl<'a> Places<'a> {
             let part = weight.part(0..weight.rows / matrices.max(1) * count, packing);
             let slots = device.pack(part).map_err(of_weight(name))?;
             taken.first.insert(name.into(), slots);
-            if let (true, Some(placement)) = (self.in_slots, device.placement()) {
-                placement.prepare(slots, &weight).map_err(of_weight(name))?;
+            if let (true, Some(streaming)) = (self.in_slots, device.streaming()) {
+                streaming.prepare(slots, &weight).map_err(of_weight(name))?;
                 taken.in_slots.insert(name.into(), weight.clone());
             }
         }

@@ -185,7 +185,7 @@ fn shared_with_cuda(name: &str, chunks: &[usize], thirds: &[usize]) {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// A device whose copies of experts fail, every third of them.
+/// A device whose copies of experts fail, every thirteenth of them.
 struct Failing(Emulator, usize);
 
 impl Forward for Failing {
@@ -210,7 +210,7 @@ impl Streaming for Failing {
     fn replace(&mut self, buffer: BufferId, with: &Weight, rows: &[RowsCopied]) -> Result<(), DeviceError> {
         self.1 += 1;
         // The first ones measure their speed.
-        match self.1 > 9 && self.1.is_multiple_of(3) {
+        match self.1 > 9 && self.1.is_multiple_of(13) {
             true => Err(DeviceError::Usage("the copy failed".into())),
             false => self.0.replace(buffer, with, rows),
         }
@@ -225,6 +225,31 @@ impl Streaming for Failing {
     }
 }
 
+/// Computes tokens of two sequences in short and long steps in turn, the latter with streamed experts. Repeats steps that fail. Returns the
+/// bits of all logits, and the number of failures.
+fn with_failures(name: &str, opened: Opened) -> (Vec<u32>, usize, Option<SlotUse>) {
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
+    runtime.stream_from(Some(4));
+    let (mut all, mut failures, mut len) = (Vec::new(), 0, 0);
+    for step in 0..10 {
+        let tokens: Vec<u32> = (0..3 + 2 * (step % 2)).map(|i| 3 * (len as u32 + i + 1)).collect();
+        for seq in 0..2 {
+            let logits = (0..20).find_map(|_| match try_step(&mut runtime, seq, len, &tokens) {
+                Ok(logits) => Some(logits),
+                Err(failure) => {
+                    assert!(failure.to_string().contains("the copy failed"), "{failure}");
+                    failures += 1;
+                    None
+                }
+            });
+            all.extend(logits.expect("copies that succeed"));
+        }
+        len += tokens.len();
+    }
+    (all, failures, runtime.slot_use())
+}
+
 /// A step whose copies fail is an error, and steps after it have the right bits.
 #[test]
 fn an_expert_that_does_not_arrive_changes_no_bit() {
@@ -234,32 +259,14 @@ fn an_expert_that_does_not_arrive_changes_no_bit() {
     let Some(device) = open() else { return };
     let experts = Experts::of(&model(name).graph().segments, device.caps().packing).unwrap();
     let alone = Opened { device: Box::new(device), beside: None, planned: None, batch: None };
-    let (chunk, mut failures) = (5, 0);
-    let expected = logits(name, alone, chunk);
+    let (expected, none, _) = with_failures(name, alone);
+    assert_eq!(none, 0);
     let (layers, costs) = (experts.layers, cost_model(&cpu().caps().hardware, None));
     let offloaded = OffloadedExperts { layers, resident: 2, streamed: true, in_slots: true };
     let with = ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs, batch: None };
     let Some(device) = open() else { return };
-    let go_on = &mut |_| ControlFlow::Continue(());
-    let opened = experts::join(Box::new(Failing(device, 0)), with);
-    let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
-    runtime.stream_from(None);
-    let (mut found, mut len) = (Vec::new(), 0);
-    for tokens in (1..40u32).map(|token| token * 3).collect::<Vec<_>>().chunks(chunk) {
-        for seq in 0..2 {
-            let logits = (0..20).find_map(|_| match try_step(&mut runtime, seq, len, tokens) {
-                Ok(logits) => Some(logits),
-                Err(failure) => {
-                    assert!(failure.to_string().contains("the copy failed"), "{failure}");
-                    failures += 1;
-                    None
-                }
-            });
-            found.extend(logits.expect("copies that succeed"));
-        }
-        len += tokens.len();
-    }
-    let used = runtime.slot_use().unwrap();
+    let (found, failures, used) = with_failures(name, experts::join(Box::new(Failing(device, 0)), with));
+    let used = used.unwrap();
     assert!(failures > 0 && used.found > 0 && used.copied > 0, "{failures} failures, {used:?}");
     assert!(found == expected);
     let _ = std::fs::remove_dir_all(&folder);

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use weft_device::{Device, Placement, RowsCopied};
+use weft_device::{Device, RowsCopied};
 use weft_models::Segment;
 
 use crate::compile::Shared;
@@ -36,9 +36,10 @@ const LARGE: f32 = 1e20;
 pub(crate) struct ExpertSlots {
     buffers: SlotBuffers,
     layers: Vec<Layer>,
-    /// The tables, as the device has them.
+    /// The tables, and whether the device has others: it gets both, or computes no step.
     resident: Vec<i32>,
     offloaded: Vec<i32>,
+    changed: bool,
     /// What a choice of the next step counts for.
     count: f32,
     /// The most experts that set out after a step.
@@ -49,8 +50,8 @@ pub(crate) struct ExpertSlots {
     bytes: Vec<u8>,
     /// Experts that could set out: what they count more than those whose slots they would take, the layer, and the expert.
     wanted: Vec<(f32, usize, usize)>,
-    /// The layers of those that do.
-    leaving: Vec<usize>,
+    /// Those that do: the layer, the slot and the expert.
+    leaving: Vec<(usize, usize, usize)>,
     /// A table, as bytes.
     table: Vec<u8>,
     /// The rows of experts without slots.
@@ -111,6 +112,7 @@ impl ExpertSlots {
             layers: stacks.into_iter().map(layer).collect(),
             resident: vec![none; buffers.layout.table()],
             offloaded: vec![none; buffers.layout.table()],
+            changed: true,
             count: 1.0,
             most: most as usize,
             tokens: 0,
@@ -144,21 +146,23 @@ impl ExpertSlots {
     /// # Errors
     /// Those of the device.
     pub(crate) fn next_step(&mut self, device: &mut dyn Device) -> Result<(), Error> {
-        let arrived = self.arrived(device)?;
+        self.enter_arrived(device)?;
         self.wanted.clear();
         if self.tokens > 0 {
             self.count(device)?;
             self.tokens = 0;
         }
         self.choose();
-        if arrived || !self.leaving.is_empty() {
+        for i in 0..self.leaving.len() {
+            self.stream_others(device, self.leaving[i].0)?;
+        }
+        if self.changed {
             self.write(device)?;
         }
-        let Some(placement) = device.placement() else { return Ok(()) };
         let mut done = Ok(());
         for i in 0..self.leaving.len() {
-            // Each of them has left the tables, whether or not the one before has set out.
-            done = done.and(self.set_out(placement, self.leaving[i]));
+            // Whether or not the one before has.
+            done = done.and(self.set_out(device, self.leaving[i]));
         }
         done
     }
@@ -167,6 +171,7 @@ impl ExpertSlots {
     fn enter(&mut self, layer: usize, expert: usize, slot: Option<usize>) {
         let none = self.buffers.layout.experts;
         let at = before_layer(none, layer) + expert;
+        self.changed = true;
         self.resident[at] = slot.unwrap_or(none) as i32;
         self.offloaded[at] = slot.map_or(expert, |_| none) as i32;
     }
@@ -180,18 +185,18 @@ impl ExpertSlots {
             self.table.extend(table.iter().flat_map(|place| place.to_le_bytes()));
             device.write(buffer, 0, &self.table)?;
         }
+        self.changed = false;
         Ok(())
     }
 
-    /// Enters the experts that have arrived in their slots. Returns whether there are any.
-    fn arrived(&mut self, device: &mut dyn Device) -> Result<bool, Error> {
-        let Some(placement) = device.placement() else { return Ok(false) };
-        let mut any = false;
+    /// Enters the experts that have arrived in their slots.
+    fn enter_arrived(&mut self, device: &mut dyn Device) -> Result<(), Error> {
         for layer in 0..self.layers.len() {
             let Some((slot, expert)) = self.layers[layer].coming else { continue };
+            let Some(streaming) = device.streaming() else { return Ok(()) };
             let mut all = true;
             for stack in &self.layers[layer].stacks {
-                all &= placement.is_replaced(stack.slots)?;
+                all &= streaming.is_replaced(stack.slots)?;
             }
             if !all {
                 continue;
@@ -199,10 +204,9 @@ impl ExpertSlots {
             self.layers[layer].coming = None;
             self.layers[layer].has[slot] = Some(expert);
             self.enter(layer, expert, Some(slot));
-            self.stream_others(placement, layer)?;
-            any = true;
+            self.stream_others(device, layer)?;
         }
-        Ok(any)
+        Ok(())
     }
 
     /// Counts what the last step chose, and notes which other experts would be better in slots.
@@ -245,32 +249,36 @@ impl ExpertSlots {
         self.wanted.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
         for i in 0..self.wanted.len() {
             let (_, layer, expert) = self.wanted[i];
-            let free = self.leaving.len() < self.most && !self.leaving.contains(&layer);
+            let free = self.leaving.len() < self.most && self.leaving.iter().all(|(of, ..)| *of != layer);
             let Some((_, slot)) = self.layers[layer].least().filter(|_| free) else { continue };
             if let Some(least) = self.layers[layer].has[slot].take() {
                 self.enter(layer, least, None);
             }
-            self.layers[layer].coming = Some((slot, expert));
-            self.leaving.push(layer);
+            self.leaving.push((layer, slot, expert));
         }
     }
 
-    /// Begins to copy an expert of a layer that was chosen, after the tables were written.
-    fn set_out(&mut self, placement: &mut dyn Placement, layer: usize) -> Result<(), Error> {
-        // If a copy fails, the expert does not arrive, and the slot stays empty.
-        let Some((slot, expert)) = self.layers[layer].coming.take() else { return Ok(()) };
+    /// Begins to copy an expert to a slot, after the tables were written. If a copy fails, the slot stays empty.
+    fn set_out(
+        &mut self,
+        device: &mut dyn Device,
+        (layer, slot, expert): (usize, usize, usize),
+    ) -> Result<(), Error> {
         let stacks = &self.layers[layer].stacks;
         for InSlots { weight, rows, slots, .. } in stacks {
             let copied = RowsCopied { from: expert * rows..(expert + 1) * rows, to: slot * rows };
-            placement.replace(*slots, weight, &[copied])?;
+            if let Some(streaming) = device.streaming() {
+                streaming.replace(*slots, weight, &[copied])?;
+            }
         }
         self.used.copied += stacks.iter().map(bytes).sum::<u64>();
         self.layers[layer].coming = Some((slot, expert));
-        self.stream_others(placement, layer)
+        Ok(())
     }
 
     /// In long steps, those that have no slot are read in turn.
-    fn stream_others(&mut self, placement: &mut dyn Placement, layer: usize) -> Result<(), Error> {
+    fn stream_others(&mut self, device: &mut dyn Device, layer: usize) -> Result<(), Error> {
+        let Some(placement) = device.placement() else { return Ok(()) };
         let experts = self.buffers.layout.experts;
         let first = before_layer(experts, layer);
         let others = &self.offloaded[first..first + experts];
