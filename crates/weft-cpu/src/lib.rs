@@ -19,7 +19,8 @@
 //! let mut device = CpuDevice::new(CpuOptions::default())?;
 //! let x = Region { buffer: device.alloc(8)?, offset: 0, values: 2 };
 //! let none = BTreeMap::new();
-//! let square = Instance { plan, weights: none.clone(), states: none, columns: BTreeMap::new(), kept: BTreeMap::new() };
+//! let (weights, states, columns, kept) = (none.clone(), none, BTreeMap::new(), BTreeMap::new());
+//! let square = Instance { plan, weights, states, columns, kept, beside: false };
 //! let linked = link(&mut device, &[square], &BTreeMap::from([("x".into(), x)]), &["y"])?;
 //! let program = device.compile(&linked.program)?;
 //!

@@ -15,6 +15,7 @@ use weft_render::{Language, Slots, Target};
 use crate::buffers::{self, Buffer, Buffers, HostMemory};
 use crate::card::Card;
 use crate::compile::{Compiled, compile};
+use crate::crossing::Crossing;
 use crate::cubins::Cubins;
 use crate::driver::{Context, DeviceMemory, Failure};
 use crate::error::error;
@@ -33,6 +34,7 @@ pub struct CudaDevice {
     stream: Stream,
     buffers: Buffers,
     staging: HostMemory,
+    crossing: Crossing,
     cubins: Cubins,
     scheduler: Scheduler,
     caps: Caps,
@@ -55,7 +57,9 @@ impl CudaDevice {
             return Err(failed(why));
         }
         let context = Context::open(card.handle).map_err(|failure| failed(failure.why))?;
+        let name = format!("cuda ({})", card.name);
         let staging = HostMemory::new(&context).map_err(|failure| failed(failure.why))?;
+        let crossing = Crossing::new(&context, &name).map_err(|failure| failed(failure.why))?;
         let folder = options.folder.as_deref();
         // As many words as kernels can address.
         let largest = card.memory.min(card.gpu().binding_bytes as usize) & !3;
@@ -64,10 +68,11 @@ impl CudaDevice {
             stream: Stream::default(),
             buffers: Buffers::default(),
             staging,
+            crossing,
             cubins: Cubins::new(card, folder),
             scheduler: scheduler(card, options.schedule_folder()),
             caps: Caps {
-                name: format!("cuda ({})", card.name),
+                name,
                 threads: options.host_threads(),
                 largest_buffer: largest,
                 largest_weight: largest,
@@ -231,6 +236,30 @@ impl Staging for CudaDevice {
         let sent = self.staging.send(&to.memory, offset, bytes);
         sent.map_err(|failure| self.failed("bytes for a buffer", bytes, &failure))
     }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), DeviceError> {
+        self.crossing.reserve(bytes)
+    }
+
+    fn fetch(&mut self, from: &[(BufferId, Range<usize>)]) -> Result<(), DeviceError> {
+        let CudaDevice { buffers, crossing, .. } = self;
+        crossing.fetch(memories(buffers, from)?)
+    }
+
+    fn fetched(&mut self) -> Result<&[u8], DeviceError> {
+        self.crossing.fetched()
+    }
+}
+
+/// Ranges of the memories of buffers that are not weights.
+fn memories<'b>(
+    buffers: &'b Buffers,
+    ranges: &'b [(BufferId, Range<usize>)],
+) -> Result<impl Iterator<Item = (&'b DeviceMemory, Range<usize>)> + Clone, DeviceError> {
+    for (buffer, range) in ranges {
+        buffers.for_host(*buffer, range.start, range.len())?;
+    }
+    Ok(ranges.iter().map(|(buffer, range)| (&buffers[*buffer].memory, range.clone())))
 }
 
 impl Streaming for CudaDevice {

@@ -27,6 +27,7 @@ mod buffers;
 mod card;
 mod clock;
 mod compile;
+mod crossing;
 mod cubins;
 mod device;
 #[allow(unsafe_code, reason = "calls the CUDA driver")]

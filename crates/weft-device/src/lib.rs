@@ -60,7 +60,7 @@ pub use info::{DeviceInfo, DeviceKind, Fact, FactValue};
 pub use link::{COLUMN_BYTES, Instance, LinkError, Linked, LinkedPart, link};
 pub use null::NullDevice;
 pub use packing::{Packing, RowsOf16, Tile};
-pub use placement::{Placement, Side};
+pub use placement::{Crossings, Placement, Side};
 pub use program::{KernelLaunch, Program, Region};
 pub use reference::{ReferenceBackend, ReferenceDevice};
 pub use roof::{Probe, Roof};

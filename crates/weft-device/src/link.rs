@@ -25,6 +25,8 @@ pub struct Instance {
     pub columns: BTreeMap<String, usize>,
     /// The outputs that are kept when the program has run, and where.
     pub kept: BTreeMap<String, Region>,
+    /// Whether it may run at the same time as the instances around it: then it shares no arena with them.
+    pub beside: bool,
 }
 
 /// Columns that a plan reads of a wider value begin at a multiple of this many bytes: devices load whole vectors, and the CPU whole cache
@@ -120,7 +122,7 @@ impl Linked {
 ///
 /// Values pass from one instance to the next by name: an output replaces the earlier value of its name. `inputs` are the values that come
 /// from outside, `results` the names whose final values are wanted. A buffer whose value is never read again is reused, and all plans
-/// share one arena.
+/// share one arena, but for those that may run [beside](Instance::beside) others: these share another one.
 ///
 /// # Errors
 /// If a name has no value, plans do not fit together, or the device is out of memory.
@@ -131,9 +133,14 @@ pub fn link(
     results: &[&str],
 ) -> Result<Linked, LinkError> {
     let max = instances.first().map(|i| i.plan.max).unwrap_or_default();
-    let arena_bytes = instances.iter().map(|i| i.plan.arena).max().unwrap_or(0);
+    let mut arenas = Vec::with_capacity(2);
+    for beside in [false, true] {
+        let own = instances.iter().filter(|instance| instance.beside == beside);
+        let most = own.map(|instance| instance.plan.arena).max();
+        arenas.push(most.map(|bytes| device.alloc(bytes)).transpose()?);
+    }
     let mut linker = Linker {
-        arena: device.alloc(arena_bytes)?,
+        arenas,
         device,
         values: inputs.clone(),
         kinds: BTreeMap::new(),
@@ -190,7 +197,8 @@ fn after_columns(region: Region, before: usize, format: Format) -> Result<Region
 
 struct Linker<'d> {
     device: &'d mut dyn Device,
-    arena: BufferId,
+    /// That of most instances, and that of those beside others, if there are any.
+    arenas: Vec<Option<BufferId>>,
     /// Where the current value of each name is.
     values: BTreeMap<String, Region>,
     /// The kind of each value that an earlier plan wrote.
@@ -218,6 +226,7 @@ impl Linker<'_> {
             let why = "it has no input of that name".to_string();
             return Err(LinkError::Columns { plan: plan.name.clone(), name: name.clone(), why });
         }
+        let arena = self.arenas[usize::from(instance.beside)];
         let mut outputs = Vec::new();
         let mut regions = Vec::with_capacity(plan.buffers.len());
         for buffer in &plan.buffers {
@@ -226,7 +235,9 @@ impl Linker<'_> {
             let values = buffer.values(&plan.max).ok_or_else(missing)?;
             let whole = |buffer: &BufferId| Region { buffer: *buffer, offset: 0, values };
             regions.push(match &buffer.source {
-                Source::Arena(offset) => Region { buffer: self.arena, offset: *offset, values },
+                Source::Arena(offset) => {
+                    Region { buffer: arena.ok_or_else(missing)?, offset: *offset, values }
+                }
                 Source::Weight(name) => whole(instance.weights.get(name).ok_or_else(missing)?),
                 Source::State { name, .. } => whole(instance.states.get(name).ok_or_else(missing)?),
                 Source::Input(name) => {
@@ -372,6 +383,7 @@ call copy b0 b1
             states: BTreeMap::new(),
             columns,
             kept: BTreeMap::new(),
+            beside: false,
         };
         let inputs = BTreeMap::from([("x".to_string(), Region { buffer, offset: 0, values: 96 })]);
         let linked = link(&mut device, &[instance], &inputs, &["y"]).map_err(|error| error.to_string())?;

@@ -1,6 +1,7 @@
 //! Which of two devices holds what.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::error::DeviceError;
 use crate::ids::BufferId;
@@ -52,4 +53,36 @@ pub trait Placement {
     /// # Errors
     /// Those of the copy.
     fn rate(&mut self) -> Result<Option<f64>, DeviceError>;
+
+    /// What programs did on both sides so far.
+    fn crossings(&self) -> Crossings;
+}
+
+/// What programs did on two sides.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Crossings {
+    /// How often the second side waited for values of the first one.
+    pub count: u64,
+    /// How long it waited: for launches before, and the copies.
+    pub waited: Duration,
+    /// How long it computed.
+    pub second: Duration,
+}
+
+impl Crossings {
+    /// What happened since an earlier time.
+    pub fn since(self, before: Crossings) -> Crossings {
+        Crossings {
+            count: self.count.saturating_sub(before.count),
+            waited: self.waited.saturating_sub(before.waited),
+            second: self.second.saturating_sub(before.second),
+        }
+    }
+
+    /// Adds what happened at another time.
+    pub fn add(&mut self, other: Crossings) {
+        self.count += other.count;
+        self.waited += other.waited;
+        self.second += other.second;
+    }
 }

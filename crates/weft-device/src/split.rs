@@ -4,13 +4,16 @@
 //! first side if it reads what that has written, else on the second if it reads what that has written, else where the launch before it
 //! ran. All other buffers exist on both sides, and a program copies what one side has written to the other before it is read there.
 //!
-//! Launches of one side that the next ones of the other side do not wait for run at the same time: what those read is copied first, so a
-//! device that runs asynchronously computes while the other one does.
+//! Launches of one side that the next ones of the other side do not wait for run at the same time: they come last, and what those read is
+//! copied before, so a device that runs asynchronously computes while the other one does.
 
 mod cuts;
+mod order;
+mod steps;
 mod streams;
 
 use std::ops::Range;
+use std::time::Instant;
 
 use weft_kern::{Access, Sizes};
 
@@ -19,10 +22,11 @@ use crate::device::{Caps, Device};
 use crate::error::DeviceError;
 use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
-use crate::placement::{Placement, Side};
+use crate::placement::{Crossings, Placement, Side};
 use crate::program::{KernelLaunch, Program, Region};
 use crate::split::cuts::{Cut, Part, Written};
-use crate::split::streams::{Streams, Turn};
+use crate::split::steps::{Copy, Step, Steps};
+use crate::split::streams::Streams;
 use crate::streaming::{RowsCopied, Streaming};
 use crate::weight::Weight;
 
@@ -38,6 +42,7 @@ pub struct SplitDevice {
     /// The bytes that are being copied from one device to the other, in the host's memory.
     crossing: Vec<u8>,
     streams: Streams,
+    crossings: Crossings,
 }
 
 /// A buffer of both sides, or of one.
@@ -60,37 +65,6 @@ impl Held {
             _ => None,
         }
     }
-}
-
-/// A program, in steps that begin one after another.
-#[derive(Debug)]
-struct Steps {
-    steps: Vec<Step>,
-    /// The buffers that it leaves changed, and on which sides they are then current.
-    changed: Vec<(BufferId, [bool; 2])>,
-}
-
-/// A step of a program.
-#[derive(Debug)]
-enum Step {
-    /// Copies the values that the other side has written by then.
-    Copy(Copy),
-    /// Copies part of this buffer that was there before the program, if only the other side has it.
-    Find(BufferId, Copy),
-    /// Runs launches on this side.
-    Run(Side, ProgramId),
-    /// Copies a weight to its slot on the first side, or waits for it.
-    Turn(Turn),
-}
-
-/// Bytes that are copied from one side to the other.
-#[derive(Debug)]
-struct Copy {
-    to: Side,
-    /// The ranges, in buffers of the side that has them.
-    from: Vec<(BufferId, Range<usize>)>,
-    /// For each, the buffer of the other side, where it has the same place.
-    buffers: Vec<BufferId>,
 }
 
 impl SplitDevice {
@@ -119,6 +93,7 @@ impl SplitDevice {
             programs: Vec::new(),
             crossing: Vec::new(),
             streams: Streams::default(),
+            crossings: Crossings::default(),
         }
     }
 
@@ -216,68 +191,35 @@ impl SplitDevice {
         Ok((cuts, written))
     }
 
-    /// Compiles some launches of a program for a side, and adds steps that run them. `turns` are all turns of the program, in order.
-    fn run(
-        &mut self,
-        (program, turns): (&Program, &[(usize, Turn)]),
-        launches: Range<usize>,
-        side: Side,
-        steps: &mut Vec<Step>,
-    ) -> Result<(), DeviceError> {
-        let mut start = launches.start;
-        for (launch, turn) in turns.iter().filter(|(launch, _)| launches.contains(launch)) {
-            steps.extend(self.run_some(program, start..*launch, side)?);
-            steps.push(Step::Turn(*turn));
-            start = *launch;
-        }
-        steps.extend(self.run_some(program, start..launches.end, side)?);
-        Ok(())
-    }
-
-    /// Compiles some launches of a program for a side.
-    fn run_some(
-        &mut self,
-        program: &Program,
-        launches: Range<usize>,
-        side: Side,
-    ) -> Result<Option<Step>, DeviceError> {
-        if launches.is_empty() {
-            return Ok(None);
-        }
-        let (max, kernels) = (program.max, program.kernels.clone());
-        let mut part = Program { max, kernels, launches: program.launches[launches].to_vec() };
-        for region in part.launches.iter_mut().flat_map(|launch| &mut launch.args) {
-            let id = self.held(region.buffer)?.ids[side as usize];
-            region.buffer = id.ok_or_else(|| DeviceError::Usage("a launch is on the wrong side".into()))?;
-        }
-        Ok(Some(Step::Run(side, self.sides[side as usize].compile(&part)?)))
-    }
-
-    /// How parts that exist on both sides are copied to one.
-    fn copy(&self, parts: &[Part], to: Side) -> Result<Copy, DeviceError> {
-        let mut copy =
-            Copy { to, from: Vec::with_capacity(parts.len()), buffers: Vec::with_capacity(parts.len()) };
-        for Part { buffer, bytes } in parts {
-            let ids = self.held(*buffer)?.ids;
-            if let [Some(from), Some(to)] = [to.other(), to].map(|side| ids[side as usize]) {
-                copy.from.push((from, bytes.clone()));
-                copy.buffers.push(to);
+    /// Takes a step of a program.
+    fn step(&mut self, step: &Step, sizes: &Sizes) -> Result<(), DeviceError> {
+        match step {
+            Step::Fetch(side, from) => {
+                let staging = self.sides[*side as usize].staging();
+                staging.map_or(Ok(()), |staging| staging.fetch(from))
             }
+            Step::Copy(copy) if copy.to == Side::Second => {
+                let start = Instant::now();
+                let copied = self.cross(copy);
+                self.crossings.count += 1;
+                self.crossings.waited += start.elapsed();
+                copied
+            }
+            Step::Copy(copy) => self.cross(copy),
+            Step::Find(buffer, copy) => {
+                let Held { current, .. } = *self.held(*buffer)?;
+                let found = !current[copy.to as usize] && current[copy.to.other() as usize];
+                if found { self.cross(copy) } else { Ok(()) }
+            }
+            Step::Run(Side::First, program) => self.sides[0].replay(*program, sizes),
+            Step::Run(Side::Second, program) => {
+                let start = Instant::now();
+                let done = self.sides[1].replay(*program, sizes);
+                self.crossings.second += start.elapsed();
+                done
+            }
+            Step::Turn(turn) => self.streams.turn(&mut *self.sides[Side::First as usize], *turn),
         }
-        Ok(copy)
-    }
-
-    /// The steps that copy what launches read to their side.
-    fn copies(&self, cut: &Cut) -> Result<Vec<Step>, DeviceError> {
-        let copied: Vec<Part> = cut.copied.iter().map(|(part, _)| part.clone()).collect();
-        let mut steps = Vec::with_capacity(1 + cut.found.len());
-        if !copied.is_empty() {
-            steps.push(Step::Copy(self.copy(&copied, cut.side)?));
-        }
-        for part in &cut.found {
-            steps.push(Step::Find(part.buffer, self.copy(std::slice::from_ref(part), cut.side)?));
-        }
-        Ok(steps)
     }
 
     /// Copies what one side has to the other, in staged memory if that side has any.
@@ -287,8 +229,19 @@ impl SplitDevice {
             Side::First => (second, first),
             Side::Second => (first, second),
         };
+        if copy.fetched
+            && let Some(staging) = source.staging()
+        {
+            let mut rest = staging.fetched()?;
+            for (to, bytes) in &copy.to_ranges {
+                let Some((own, after)) = rest.split_at_checked(bytes.len()) else { break };
+                target.write(*to, bytes.start, own)?;
+                rest = after;
+            }
+            return Ok(());
+        }
         let Some(staging) = target.staging() else { return self.cross_through(copy) };
-        for ((from, Range { start, end }), to) in copy.from.iter().zip(&copy.buffers) {
+        for ((from, Range { start, end }), (to, _)) in copy.from.iter().zip(&copy.to_ranges) {
             let mut at = *start;
             while at < *end {
                 let room = staging.room(end - at)?;
@@ -302,11 +255,11 @@ impl SplitDevice {
     }
 
     /// The same for a side without staged memory.
-    fn cross_through(&mut self, Copy { to, from, buffers }: &Copy) -> Result<(), DeviceError> {
-        let all = from.iter().map(|(_, bytes)| bytes.len()).sum();
-        let mut rest = &mut self.crossing[..all];
+    fn cross_through(&mut self, copy: &Copy) -> Result<(), DeviceError> {
+        let Copy { to, from, to_ranges, .. } = copy;
+        let mut rest = &mut self.crossing[..copy.bytes()];
         self.sides[to.other() as usize].read_several(from, rest)?;
-        for ((_, bytes), buffer) in from.iter().zip(buffers) {
+        for (buffer, bytes) in to_ranges {
             let (own, after) = rest.split_at_mut(bytes.len());
             rest = after;
             self.sides[*to as usize].write(*buffer, bytes.start, own)?;
@@ -356,40 +309,16 @@ impl Device for SplitDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let (cuts, written) = self.cuts(program)?;
-        let buffers = &self.buffers;
-        let streamed = |id: BufferId| buffers.get(id.0 as usize).and_then(|held| held.streamed);
-        let turns = self.streams.turns(program, streamed)?;
-        let mut steps = Vec::new();
-        if let Some(first) = cuts.first() {
-            steps.extend(self.copies(first)?);
-        }
-        for (i, cut) in cuts.iter().enumerate() {
-            let (Range { start, end }, side) = (cut.launches.clone(), cut.side);
-            let next = cuts.get(i + 1);
-            let middle = next.map_or(end, |next| next.waits_for(&cut.launches));
-            self.run((program, &turns), start..middle, side, &mut steps)?;
-            if let Some(next) = next {
-                steps.extend(self.copies(next)?);
-            }
-            self.run((program, &turns), middle..end, side, &mut steps)?;
-        }
-        let longest = steps.iter().map(|step| match step {
-            Step::Copy(copy) | Step::Find(_, copy) => copy.from.iter().map(|(_, bytes)| bytes.len()).sum(),
-            Step::Run(..) | Step::Turn(_) => 0,
+        let steps = self.steps(program)?;
+        let longest = steps.steps.iter().map(|step| match step {
+            Step::Copy(copy) | Step::Find(_, copy) => copy.bytes(),
+            Step::Fetch(..) | Step::Run(..) | Step::Turn(_) => 0,
         });
         let longest = longest.max().unwrap_or(0);
         self.crossing.resize(longest.max(self.crossing.len()), 0);
-        let mut changed: Vec<(BufferId, [bool; 2])> = Vec::new();
-        for Written { part, on, .. } in written {
-            match changed.iter_mut().find(|(buffer, _)| *buffer == part.buffer) {
-                Some((_, all)) => all.iter_mut().zip(on).for_each(|(all, on)| *all &= on),
-                None => changed.push((part.buffer, on)),
-            }
-        }
         let id = u32::try_from(self.programs.len());
         let id = id.map_err(|_| DeviceError::Usage("too many programs".into()))?;
-        self.programs.push(Steps { steps, changed });
+        self.programs.push(steps);
         Ok(ProgramId(id))
     }
 
@@ -399,23 +328,7 @@ impl Device for SplitDevice {
         let found = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
         // Taken out and put back, so that nothing is allocated.
         let steps = std::mem::take(&mut found.steps);
-        let mut run = || {
-            for step in &steps {
-                match step {
-                    Step::Copy(copy) => self.cross(copy)?,
-                    Step::Find(buffer, copy) => {
-                        let Held { current, .. } = *self.held(*buffer)?;
-                        if !current[copy.to as usize] && current[copy.to.other() as usize] {
-                            self.cross(copy)?;
-                        }
-                    }
-                    Step::Run(side, program) => self.sides[*side as usize].replay(*program, sizes)?,
-                    Step::Turn(turn) => self.streams.turn(&mut *self.sides[Side::First as usize], *turn)?,
-                }
-            }
-            Ok(())
-        };
-        let done = run();
+        let done = steps.iter().try_for_each(|step| self.step(step, sizes));
         let Steps { steps: taken, changed } = &mut self.programs[index];
         *taken = steps;
         for (buffer, on) in changed {
@@ -468,6 +381,10 @@ impl Placement for SplitDevice {
 
     fn rate(&mut self) -> Result<Option<f64>, DeviceError> {
         self.streams.rate(&mut *self.sides[Side::First as usize])
+    }
+
+    fn crossings(&self) -> Crossings {
+        self.crossings
     }
 }
 

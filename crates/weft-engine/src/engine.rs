@@ -150,7 +150,8 @@ impl Engine {
     /// The number of generations, the use of the KV cache, and what was computed so far.
     pub fn stats(&self) -> Stats {
         let slots = self.runner.slot_use().unwrap_or_default();
-        Stats { slots, ..self.schedule.stats(self.runner.memory()) }
+        let crossings = self.runner.crossings();
+        Stats { slots, crossings, ..self.schedule.stats(self.runner.memory()) }
     }
 
     /// Adds a request. It begins with the first step that has room for it, after all earlier requests.

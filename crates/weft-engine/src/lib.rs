@@ -88,7 +88,7 @@ pub use weft_ir::Switches;
 pub use weft_kern::{ParseError, Replacement, parse_replacement};
 pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model, original_sums};
 pub use weft_runtime::{
-    AdapterFile, BACKENDS, DeviceChoice, Error, Head, Model, MtpLayer, Pooling, RankedBy, Ranking,
+    AdapterFile, BACKENDS, Crossings, DeviceChoice, Error, Head, Model, MtpLayer, Pooling, RankedBy, Ranking,
     RuntimeOptions, Selectable, SlotUse, check_file, open_adapted, open_file, pack_model, tokenizer,
     tokenizer_json, unpack_model,
 };

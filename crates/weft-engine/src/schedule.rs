@@ -17,7 +17,7 @@ pub(crate) mod stats;
 
 use std::time::{Duration, Instant};
 
-use weft_runtime::{Error, PAGE, SlotUse};
+use weft_runtime::{Crossings, Error, PAGE, SlotUse};
 
 use crate::batch::{Batch, SeqId};
 use crate::failure::{Failure, FailureKind};
@@ -118,6 +118,7 @@ impl Schedule {
             prompt_cache: self.prompts.as_ref().map(Prompts::stats).unwrap_or_default(),
             speculation: self.speculation.as_ref().map(Speculation::stats).unwrap_or_default(),
             slots: SlotUse::default(),
+            crossings: Crossings::default(),
         }
     }
 

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use weft_device::Roof;
 use weft_engine::inspect::{Batch, SeqId};
 use weft_engine::{
-    Ask, Drafter, Engine, Finish, GenerateOptions, Generation, LogitProcessor, Request, Sampling, SlotUse,
-    Speculate, Usage,
+    Ask, Crossings, Drafter, Engine, Finish, GenerateOptions, Generation, LogitProcessor, Request, Sampling,
+    SlotUse, Speculate, Usage,
 };
 use weft_random::Random;
 
@@ -99,6 +99,8 @@ pub struct Setting {
     pub speculation: [u64; 3],
     /// How often the experts that tokens chose were in slots of the device.
     pub slots: SlotUse,
+    /// What two devices did together.
+    pub crossings: Crossings,
     /// Tokens per second.
     pub rates: Samples,
     /// An estimate of the least that it needs, without a prompt's attention. Replies decoded together are counted as if no two chose the
@@ -139,8 +141,18 @@ impl Bench {
     /// Everything as JSON.
     pub fn json(&self) -> Value {
         let setting = |setting: &Setting| {
-            let Setting { phase, depth, sequences, tokens, guesses, speculation, slots, rates, need } =
-                setting;
+            let Setting {
+                phase,
+                depth,
+                sequences,
+                tokens,
+                guesses,
+                speculation,
+                slots,
+                crossings,
+                rates,
+                need,
+            } = setting;
             let unit = match need.roof {
                 Roof::Read | Roof::ReadInOrder => "bytes",
                 Roof::Dot | Roof::MulAdd => "multiplications",
@@ -168,6 +180,14 @@ impl Bench {
             if slots.chosen > 0 {
                 let SlotUse { chosen, found, copied } = slots;
                 json["experts"] = json!({ "chosen": chosen, "in_slots": found, "bytes_copied": copied });
+            }
+            if crossings.count > 0 {
+                let Crossings { count, waited, second } = crossings;
+                json["crossings"] = json!({
+                    "count": count,
+                    "waited_seconds": waited.as_secs_f64(),
+                    "second_device_seconds": second.as_secs_f64(),
+                });
             }
             json
         };
@@ -233,8 +253,18 @@ fn settings(engine: &Engine, options: &BenchOptions) -> Vec<Setting> {
 
 impl Setting {
     fn new(phase: Phase, depth: usize, tokens: usize, need: Need) -> Setting {
-        let (guesses, speculation, slots, rates) = (0, [0; 3], SlotUse::default(), Samples::new());
-        Setting { phase, depth, sequences: 1, tokens, guesses, speculation, slots, rates, need }
+        Setting {
+            phase,
+            depth,
+            sequences: 1,
+            tokens,
+            guesses: 0,
+            speculation: [0; 3],
+            slots: SlotUse::default(),
+            crossings: Crossings::default(),
+            rates: Samples::new(),
+            need,
+        }
     }
 }
 
@@ -345,6 +375,7 @@ impl<'a> Run<'a> {
                         *chosen += after.slots.chosen - before.slots.chosen;
                         *found += after.slots.found - before.slots.found;
                         *copied += after.slots.copied - before.slots.copied;
+                        setting.crossings.add(after.crossings.since(before.crossings));
                     }
                     self.tell(setting.sequences * setting.tokens);
                 }

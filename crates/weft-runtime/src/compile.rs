@@ -17,6 +17,7 @@ use crate::compile::launches::SegmentNames;
 use crate::error::Error;
 use crate::layout::{Optional, STEP_INPUTS, Window};
 use crate::planned::Planned;
+use crate::plans::offload::is_offloaded;
 use crate::plans::slots::SlotBuffers;
 use crate::plans::{Sections, streamed};
 use crate::replacements::Checked;
@@ -290,6 +291,7 @@ fn bind(
                 states: states.clone(),
                 columns: segment.columns.iter().cloned().collect(),
                 kept: kept.clone(),
+                beside: is_offloaded(&segment.graph),
             }
         });
         let instances: Vec<Instance> = instances.collect();

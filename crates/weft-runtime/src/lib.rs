@@ -47,6 +47,7 @@ pub use runtime::{
     PageCopy, PartId, Piece, PlansId, Prediction, ReplayTimings, Runtime, SlotUse, StepShape, StepTimings,
 };
 pub use sizes::Room;
+pub use weft_device::Crossings;
 pub use weft_gguf::Selectable;
 pub use weft_ir::KEPT;
 pub use weft_models::{Head, Pooling};

@@ -14,7 +14,7 @@ mod variants;
 
 use std::path::Path;
 
-use weft_device::{Caps, Device, Region};
+use weft_device::{Caps, Crossings, Device, Region};
 use weft_fuse::CostModel;
 use weft_ir::{Sizes, StateKind, Switches};
 use weft_models::Mtp;
@@ -57,6 +57,7 @@ pub struct Runtime {
     room: Room,
     /// The experts that are in slots.
     slots: Option<ExpertSlots>,
+    crossings: Crossings,
     // Buffers of a step, kept so that no step allocates.
     /// The inputs of the last step. The head computes a window of the wanted logits at once.
     inputs: StepInputs,
@@ -147,6 +148,7 @@ impl Runtime {
             variants: Variants::new(compiled, fusion),
             room,
             slots,
+            crossings: Crossings::default(),
             inputs: StepInputs::with_capacity(&max),
             bytes: Vec::with_capacity(inputs),
             computed: Read::with_capacity(4 * max.rows * width),
@@ -166,6 +168,11 @@ impl Runtime {
     /// How often the experts that tokens chose were in slots, if some are.
     pub fn slot_use(&self) -> Option<SlotUse> {
         self.slots.as_ref().map(ExpertSlots::used)
+    }
+
+    /// What two devices did together so far; nothing if there is one.
+    pub fn crossings(&self) -> Crossings {
+        self.crossings
     }
 
     /// The model.
@@ -251,7 +258,7 @@ impl Runtime {
     /// If the device fails.
     pub fn compute(&mut self, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let sizes = self.sizes();
-        let Runtime { device, shared, variants, inputs, bytes, room, slots, .. } = self;
+        let Runtime { device, shared, variants, inputs, bytes, room, slots, crossings, .. } = self;
         let rows = inputs.wanted.chunks(room.max.rows).next().unwrap_or_default();
         write(&mut **device, shared, &inputs.named(rows), bytes)?;
         if let Some(slots) = slots {
@@ -261,6 +268,7 @@ impl Runtime {
         let class = class(variants, &sizes)?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
         clock::replay(&mut **device, class.body(sizes.pages).0, &sizes, timed)?;
+        *crossings = device.placement().map(|placement| placement.crossings()).unwrap_or_default();
         if inputs.wanted.is_empty() { Ok(()) } else { self.compute_window(0, timings) }
     }
 

@@ -63,6 +63,7 @@ struct CacheConfig {
 }
 
 type FloatGauge = Gauge<f64, AtomicU64>;
+type FloatCounter = Counter<f64, AtomicU64>;
 type Times = Family<Model, Histogram, fn() -> Histogram>;
 
 /// All metrics of a server.
@@ -97,6 +98,9 @@ struct Families {
     accepted_at: Family<Accepted, Counter>,
     guessed_by: [Family<GuessedBy, Counter>; 2],
     cached_pages: Family<CachedPages, Counter>,
+    experts: [Family<Model, Counter>; 3],
+    crossings: Family<Model, Counter>,
+    crossing_times: [Family<Model, FloatCounter>; 2],
     ended: Family<Ended, Counter>,
     first_token: Times,
     between_tokens: Times,
@@ -131,6 +135,9 @@ impl Metrics {
             accepted_at: Family::default(),
             guessed_by: Default::default(),
             cached_pages: Family::default(),
+            experts: Default::default(),
+            crossings: Family::default(),
+            crossing_times: Default::default(),
             ended: Family::default(),
             first_token: times(),
             between_tokens: times(),
@@ -175,6 +182,14 @@ impl Metrics {
         r.register("weft_pages_held", "Pages that replies hold", f.pages_held.clone());
         r.register("weft_pages_kept", "Pages that only the prefix cache holds", f.pages_kept.clone());
         r.register("weft_prompt_cache_pages", "Pages of the prompt cache on disk", f.cached_pages.clone());
+        let [chosen, in_slots, copied] = &f.experts;
+        r.register("weft_experts_chosen", "Experts chosen, where some are in slots of a GPU", chosen.clone());
+        r.register("weft_experts_in_slots", "Those that were in slots", in_slots.clone());
+        r.register("weft_experts_copied_bytes", "Bytes of experts copied to slots", copied.clone());
+        r.register("weft_crossings", "How often a GPU and the CPU exchanged values", f.crossings.clone());
+        let [waited, computed] = &f.crossing_times;
+        r.register("weft_crossing_wait_seconds", "Time that the CPU waited for a GPU", waited.clone());
+        r.register("weft_crossing_cpu_seconds", "Time that the CPU computed beside a GPU", computed.clone());
         r.register("weft_steps", "Steps of the engine", f.steps.clone());
         r.register("weft_computed_tokens", "Tokens computed, of prompts and replies", f.computed.clone());
         let responses = Family::default();
@@ -282,7 +297,25 @@ impl ModelMetrics {
             let labels = CachedPages { model_name: model.model_name.clone(), what };
             f.cached_pages.get_or_create(&labels).inc_by(now.saturating_sub(before));
         }
+        self.observe_devices(stats, &seen);
         *seen = *stats;
+    }
+
+    /// Records what a GPU and the CPU did together, if they did.
+    fn observe_devices(&self, stats: &Stats, seen: &Stats) {
+        let ModelMetrics { families: f, model, .. } = self;
+        let (now, before) = (stats.slots, seen.slots);
+        let counts = [(now.chosen, before.chosen), (now.found, before.found), (now.copied, before.copied)];
+        for (family, (now, before)) in f.experts.iter().zip(counts).filter(|_| now.chosen > 0) {
+            family.get_or_create(model).inc_by(now.saturating_sub(before));
+        }
+        let since = stats.crossings.since(seen.crossings);
+        if since.count > 0 {
+            f.crossings.get_or_create(model).inc_by(since.count);
+            for (family, time) in f.crossing_times.iter().zip([since.waited, since.second]) {
+                family.get_or_create(model).inc_by(time.as_secs_f64());
+            }
+        }
     }
 
     /// Records the sizes of the KV cache.

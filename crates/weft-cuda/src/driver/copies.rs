@@ -121,6 +121,20 @@ impl Context {
         }
     }
 
+    /// Records an event after all work so far.
+    pub(crate) fn record(&self, event: &Event) -> Result<(), Failure> {
+        self.enter()?;
+        // SAFETY: event and stream exist.
+        check(unsafe { sys::cuEventRecord(event.raw, self.stream) })
+    }
+
+    /// Blocks until what was recorded has happened.
+    pub(crate) fn wait_until(&self, event: &Event) -> Result<(), Failure> {
+        self.enter()?;
+        // SAFETY: the event exists.
+        check(unsafe { sys::cuEventSynchronize(event.raw) })
+    }
+
     /// Makes later work wait for a copy.
     pub(crate) fn wait_for(&self, done: &Event) -> Result<(), Failure> {
         self.enter()?;

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUgraphEdgeData};
+use cudarc::driver::sys::{self, CUDA_KERNEL_NODE_PARAMS, CUevent_flags, CUgraphEdgeData};
 
 use super::{Context, Failure, Function, check};
 
@@ -212,10 +212,19 @@ unsafe impl Sync for Event {}
 impl Event {
     /// An event that was never recorded.
     pub(crate) fn new(context: &Arc<Context>) -> Result<Arc<Event>, Failure> {
+        Event::with(context, CUevent_flags::CU_EVENT_DEFAULT)
+    }
+
+    /// The same that does not know its time, so recording it takes less.
+    pub(crate) fn without_time(context: &Arc<Context>) -> Result<Arc<Event>, Failure> {
+        Event::with(context, CUevent_flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn with(context: &Arc<Context>, flags: CUevent_flags) -> Result<Arc<Event>, Failure> {
         context.enter()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the driver stores a handle; `drop` destroys it.
-        check(unsafe { sys::cuEventCreate(&raw mut raw, 0) })?;
+        check(unsafe { sys::cuEventCreate(&raw mut raw, flags as u32) })?;
         Ok(Arc::new(Event { context: Arc::clone(context), raw }))
     }
 

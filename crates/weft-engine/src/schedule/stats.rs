@@ -1,7 +1,7 @@
 //! Statistics of an engine.
 
 use crate::prompts::counts::PromptCacheStats;
-use weft_runtime::SlotUse;
+use weft_runtime::{Crossings, SlotUse};
 
 use crate::speculate::SpeculationStats;
 
@@ -37,4 +37,6 @@ pub struct Stats {
     pub speculation: SpeculationStats,
     /// How often the experts that tokens chose were in slots of the device; all 0 if none are.
     pub slots: SlotUse,
+    /// What two devices did together; nothing if there is one.
+    pub crossings: Crossings,
 }

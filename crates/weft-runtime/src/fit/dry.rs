@@ -100,6 +100,7 @@ impl Dry {
                 states: states.clone(),
                 columns: segment.columns.iter().cloned().collect(),
                 kept: kept.clone(),
+                beside: offload::is_offloaded(&segment.graph),
             });
             let instances: Vec<Instance> = instances.collect();
             classes.push(class(

@@ -383,6 +383,7 @@ fn parts(
             states,
             columns,
             kept: BTreeMap::new(),
+            beside: false,
         });
     }
     let linked = link(device, &instances, inputs, &["x"])?;

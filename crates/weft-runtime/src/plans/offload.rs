@@ -104,7 +104,7 @@ pub(crate) fn side(segment: &Segment) -> Side {
 }
 
 /// Whether a graph computes offloaded experts.
-fn is_offloaded(graph: &Graph) -> bool {
+pub(crate) fn is_offloaded(graph: &Graph) -> bool {
     graph.outputs().iter().any(|(name, _)| name == OFFLOADED)
 }
 

@@ -1,6 +1,7 @@
 //! Runs a graph through the oracle and through the whole path on the reference device and on two of them, on random data.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use weft_device::{
@@ -60,8 +61,8 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
     let program = run_program(&fusion, &weights, &values, &mut ReferenceDevice::default(), &|_| None);
     for seed in 0..3 {
         let sides = sides(&fusion.plan, &mut Random::new(seed));
-        // One side copies from memory of the host, in small pieces.
-        let first = Box::new(Pieces { inner: ReferenceDevice::default(), room: Vec::new() });
+        // One side copies from and to memory of the host.
+        let first = Box::new(Pieces::default());
         let second = Box::new(ReferenceDevice::default());
         let mut both = SplitDevice::new(first, second, "both".into(), "");
         let split = run_program(&fusion, &weights, &values, &mut both, &|name| sides.get(name).copied());
@@ -85,10 +86,14 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
     }
 }
 
-/// A device that copies from memory of the host, at most 100 bytes at a time.
+/// A device that copies from memory of the host, at most 100 bytes at a time, and to it.
+#[derive(Default)]
 struct Pieces {
     inner: ReferenceDevice,
     room: Vec<u8>,
+    /// What was fetched. It is not there before it is asked for.
+    fetched: Vec<u8>,
+    reserved: usize,
 }
 
 impl Forward for Pieces {
@@ -113,6 +118,23 @@ impl Staging for Pieces {
 
     fn send(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
         self.inner.write(buffer, offset, &self.room[..bytes])
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), DeviceError> {
+        self.reserved = self.reserved.max(bytes);
+        Ok(())
+    }
+
+    fn fetch(&mut self, from: &[(BufferId, Range<usize>)]) -> Result<(), DeviceError> {
+        self.fetched = vec![0xff; from.iter().map(|(_, bytes)| bytes.len()).sum()];
+        assert!(self.fetched.len() <= self.reserved);
+        self.inner.read_several(from, &mut self.fetched)
+    }
+
+    fn fetched(&mut self) -> Result<&[u8], DeviceError> {
+        self.room = std::mem::take(&mut self.fetched);
+        assert!(!self.room.is_empty(), "nothing is fetched");
+        Ok(&self.room)
     }
 }
 
@@ -183,6 +205,7 @@ fn run_program(
         states: BTreeMap::new(),
         columns: BTreeMap::new(),
         kept: BTreeMap::new(),
+        beside: false,
     };
     for (name, id) in &fusion.parameters {
         assert_eq!(graph.node(*id).op, Op::Hadamard);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::{SlotUse, Speculate, open_adapted};
-use weft_lab::{Against, Bench, BenchOptions, Record, Rule, Setting, against, bench, diff};
+use weft_engine::{Crossings, SlotUse, Speculate, open_adapted};
+use weft_lab::{Against, Bench, BenchOptions, Phase, Record, Rule, Setting, against, bench, diff};
 use weft_models::{BuildOptions, ModelGraph};
 
 use crate::cli::args::Args;
@@ -240,7 +241,7 @@ impl Report<'_> {
                 out,
                 "{phase:<7}  {sequences:>7}  {depth:>7}  {tokens:>6}  {rate:>9}  {least:>9}  {most:>9}  {limit:>9}  {share:>8}"
             )?;
-            writeln!(out, "{}{}", guessed(setting), in_slots(setting))?;
+            writeln!(out, "{}{}{}", guessed(setting), in_slots(setting), crossed(setting))?;
         }
         writeln!(out)?;
         let per_token = bench.per_token;
@@ -299,6 +300,17 @@ fn guessed(setting: &Setting) -> String {
     format!("  {each:.2} a token, {:.0} % right", 100.0 * accepted as f64 / guessed as f64)
 }
 
+/// What the CPU did beside a GPU, as the end of a line.
+fn crossed(setting: &Setting) -> String {
+    let Crossings { count, waited, second } = setting.crossings;
+    let steps = setting.rates.all().len() * setting.tokens;
+    if count == 0 || setting.phase == Phase::Prefill || steps == 0 {
+        return String::new();
+    }
+    let each = |time: Duration| 1e3 * time.as_secs_f64() / steps as f64;
+    format!("  CPU {:.2} ms a step, waits {:.2} ms", each(second), each(waited))
+}
+
 /// How often experts were in slots, as the end of a line.
 fn in_slots(setting: &Setting) -> String {
     let SlotUse { chosen, found, copied } = setting.slots;
@@ -317,7 +329,7 @@ mod tests {
 
     use expect_test::expect;
     use weft_engine::inspect::CostModel;
-    use weft_lab::{Host, Need, PerToken, Phase, Roof, Roofs, Samples};
+    use weft_lab::{Host, Need, PerToken, Roof, Roofs, Samples};
 
     use weft_engine::{EngineOptions, Switches};
 
@@ -371,6 +383,7 @@ mod tests {
                 guesses: 0,
                 speculation: [0; 3],
                 slots: SlotUse::default(),
+                crossings: Crossings::default(),
                 rates: samples(rates),
                 need,
             }
