@@ -5,3 +5,4 @@ pub(crate) mod choice;
 pub(crate) mod machines;
 mod preferred;
 pub(crate) mod tuned;
+pub(crate) mod uses;

@@ -18,7 +18,7 @@ use weft_device::{Caps, Crossings, Device, Region};
 use weft_fuse::CostModel;
 use weft_ir::{Sizes, StateKind, Switches};
 use weft_models::Mtp;
-use weft_pack::OnReport;
+use weft_pack::{OnReport, fingerprint};
 use weft_text::Tokenizer;
 
 use crate::compile::{Class, Shared, compile};
@@ -132,7 +132,8 @@ impl Runtime {
             }
         };
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
-        let slots = ExpertSlots::new(&mut *device, &shared, &planned.segments)?;
+        let kept = options.device_folder().map(|folder| (folder, fingerprint(model.gguf())));
+        let slots = ExpertSlots::new(&mut *device, &shared, &planned.segments, kept)?;
         if options.commit {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
         }

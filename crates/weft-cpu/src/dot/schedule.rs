@@ -29,11 +29,17 @@ impl Dot {
             true => self.column(rows, true),
             false => self.finish(rows),
         };
-        let all = (0..groups).flat_map(|g| chunks(g, &scratch.starts, most).map(move |c| (g, c.len())));
+        // A token chooses few of many experts.
+        let used = |group: &usize| scratch.starts[*group] < scratch.starts[*group + 1];
+        let used = (0..groups).filter(used);
+        let all = used.flat_map(|g| chunks(g, &scratch.starts, most).map(move |c| (g, c.len())));
         let costs = all.map(|(group, rows)| cost(group, rows) * tiles as u64);
         let share = cx.share(costs.sum());
         let mut before = 0;
         for group in 0..groups {
+            if scratch.starts[group] == scratch.starts[group + 1] {
+                continue;
+            }
             let matrix = self.common.map(|_| group);
             for rows in chunks(group, &scratch.starts, most) {
                 let cost = cost(group, rows.len());

@@ -9,7 +9,7 @@ use weft_cpu::CpuBackend;
 use weft_device::{Backend, ReferenceBackend};
 
 use crate::devices::preferred::Preferred;
-use crate::devices::{machines, tuned};
+use crate::devices::{machines, tuned, uses};
 
 /// All backends, the default first.
 pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, &GPU, CUDA, &ReferenceBackend];
@@ -93,6 +93,6 @@ mod left_out {
 /// # Errors
 /// If the folder exists but cannot be read, or a file cannot be removed.
 pub fn clear_device_files(folder: &Path) -> io::Result<u64> {
-    let own = machines::clear(folder)? + tuned::clear(folder)?;
+    let own = machines::clear(folder)? + tuned::clear(folder)? + uses::clear(folder)?;
     BACKENDS.iter().try_fold(own, |freed, backend| Ok(freed + backend.clear(folder)?))
 }

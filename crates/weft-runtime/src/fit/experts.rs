@@ -20,9 +20,10 @@ use crate::sizes::{Beside, OffloadedExperts, SecondPart};
 /// Slots for weights that are read in turn take at most one part of so many of a device's free memory.
 const SMALL: u64 = 8;
 
-/// What a layer's crossing to the CPU and back costs, as bytes that the CPU reads meanwhile: 78 to 130 µs of 110 GB/s, in
-/// `bench/runs/2026-11-30-experts-in-slots.md`.
-const CROSSING: f64 = 10e6;
+/// What a layer's crossing to the CPU and back costs, as bytes that the CPU reads meanwhile, and what it costs more for each expert that a
+/// token chooses: 80 and 125 µs of 110 GB/s for four and eight, in `bench/runs/2026-11-30-experts-in-slots.md`.
+const CROSSING: f64 = 4e6;
+const EACH: f64 = 1.2e6;
 
 /// Fewer layers cross if that is expected to cost at most this much more: where a text chooses all experts alike, it costs less.
 const HEDGE: f64 = 1.08;
@@ -221,10 +222,11 @@ impl<'a> Fit<'a> {
             let of_step = (each * layers as u64 * step as u64 / count as u64).max(1);
             ((left / of_step) as usize).min((count - 1) / step)
         };
-        let read = each as f64 * self.chosen(with(most, 0));
+        let chosen = self.chosen(with(most, 0));
+        let (read, crossing) = (each as f64 * chosen, CROSSING + EACH * chosen * count as f64);
         let cost = |layers: usize| {
             let resident = steps_of(layers, left(layers - fewest)) * step;
-            layers as f64 * (CROSSING + missed(resident as f64 / count as f64, in_slots) * read)
+            layers as f64 * (crossing + missed(resident as f64 / count as f64, in_slots) * read)
         };
         let least = (fewest..=most).map(cost).fold(f64::INFINITY, f64::min);
         let layers = (fewest..=most).find(|layers| cost(*layers) <= HEDGE * least).unwrap_or(fewest);

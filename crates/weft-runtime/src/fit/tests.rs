@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weft_check::Emulator;
 use weft_device::{BufferId, Device, DeviceError, Forward, RowsCopied, Streaming, Weight};
-use weft_pack::Report;
+use weft_pack::{PackCache, Report};
 use weft_quant::GgmlType;
 
 use super::experts::{self, ExpertsOnCpu};
@@ -182,6 +182,35 @@ fn shared_with_cuda(name: &str, chunks: &[usize], thirds: &[usize]) {
             assert_eq!(moved, counted, "{name}: {what}: {used:?}");
         }
     }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// A run begins with the experts in slots that the last one used most.
+#[test]
+fn the_next_run_finds_more_experts_in_slots() {
+    let name = "glm-tiny-q4_0.gguf";
+    let folder = std::env::temp_dir().join(format!("weft-{}-next-run", std::process::id()));
+    let options = RuntimeOptions { cache: Some(PackCache::new(folder.join("cache"))), ..options() };
+    let run = || {
+        let device = Emulator::for_test("experts of the last run", &folder)?;
+        let experts = Experts::of(&model(name).graph().segments, device.caps().packing).unwrap();
+        let (layers, costs) = (experts.layers, cost_model(&cpu().caps().hardware, None));
+        let offloaded =
+            OffloadedExperts { layers, resident: experts.count / 4, streamed: true, in_slots: true };
+        let with = ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs, batch: None };
+        let opened = experts::join(Box::new(device), with);
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let mut runtime = Runtime::with(model(name), opened, &options, go_on).unwrap();
+        // Two tokens again and again, which choose few experts.
+        let bits: Vec<u32> =
+            (0..6).flat_map(|len| step(&mut runtime, 0, len, &[5 + len as u32 % 2])).collect();
+        Some((bits, runtime.slot_use().unwrap()))
+    };
+    let Some((bits, first)) = run() else { return };
+    let (again, second) = run().unwrap();
+    assert!(bits == again);
+    assert_eq!(first.chosen, second.chosen);
+    assert!(second.found > first.found, "{first:?}, then {second:?}");
     let _ = std::fs::remove_dir_all(&folder);
 }
 

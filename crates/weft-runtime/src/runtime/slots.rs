@@ -5,11 +5,13 @@
 //! placement changes a bit.
 
 use std::ops::Range;
+use std::path::Path;
 
 use weft_device::{Device, RowsCopied};
 use weft_models::Segment;
 
 use crate::compile::Shared;
+use crate::devices::uses::KeptUses;
 use crate::error::Error;
 use crate::plans::offload::before_layer;
 use crate::plans::slots::{SlotBuffers, SlotLayout};
@@ -57,6 +59,8 @@ pub(crate) struct ExpertSlots {
     /// The rows of experts without slots.
     rows: Vec<Range<usize>>,
     used: SlotUse,
+    /// Where counts are kept for the next run.
+    kept: Option<KeptUses>,
 }
 
 /// How often experts were in slots.
@@ -83,7 +87,8 @@ struct Layer {
 }
 
 impl ExpertSlots {
-    /// The first experts in slots, as they were loaded. `None` if the model has none.
+    /// The experts that the last run used most in slots, else the first ones, as they were loaded. `None` if the model has none. `kept` is
+    /// the folder where counts are kept, and the model's fingerprint.
     ///
     /// # Errors
     /// Those of the device.
@@ -91,6 +96,7 @@ impl ExpertSlots {
         device: &mut dyn Device,
         shared: &Shared,
         segments: &[Segment],
+        kept: Option<(&Path, u64)>,
     ) -> Result<Option<ExpertSlots>, Error> {
         let Some(buffers) = shared.slots else { return Ok(None) };
         let SlotLayout { layers, experts, slots, chosen } = buffers.layout;
@@ -122,13 +128,44 @@ impl ExpertSlots {
             table: Vec::with_capacity(4 * buffers.layout.table()),
             rows: Vec::with_capacity(experts),
             used: SlotUse::default(),
+            kept: kept.map(|(folder, model)| KeptUses::new(folder, model, experts)),
             buffers,
         };
         for layer in 0..layers {
             (0..experts).for_each(|expert| all.enter(layer, expert, (expert < slots).then_some(expert)));
         }
+        all.begin_as_kept(device)?;
         all.write(device)?;
         Ok(Some(all))
+    }
+
+    /// Brings the experts into slots that the last run used most.
+    fn begin_as_kept(&mut self, device: &mut dyn Device) -> Result<(), Error> {
+        let counts = self.kept.as_ref().map(KeptUses::read).unwrap_or_default();
+        for (layer, counts) in counts.into_iter().enumerate().take(self.layers.len()) {
+            let slots = self.layers[layer].has.len();
+            let mut best: Vec<usize> = (0..counts.len()).filter(|expert| counts[*expert] > 0.0).collect();
+            best.sort_by(|a, b| counts[*b].total_cmp(&counts[*a]));
+            best.truncate(slots);
+            self.layers[layer].counts = counts;
+            let (there, mut missing): (Vec<usize>, Vec<usize>) =
+                best.into_iter().partition(|expert| *expert < slots);
+            for slot in (0..slots).filter(|slot| !there.contains(slot)) {
+                let Some(expert) = missing.pop() else { break };
+                if let Some(before) = self.layers[layer].has[slot].replace(expert) {
+                    self.enter(layer, before, None);
+                }
+                self.copy(device, (layer, slot, expert))?;
+                self.enter(layer, expert, Some(slot));
+            }
+            for stack in &self.layers[layer].stacks {
+                if let Some(streaming) = device.streaming() {
+                    streaming.wait_for(stack.slots)?;
+                }
+            }
+            self.stream_others(device, layer)?;
+        }
+        Ok(())
     }
 
     /// How often experts were in slots so far.
@@ -264,15 +301,24 @@ impl ExpertSlots {
         device: &mut dyn Device,
         (layer, slot, expert): (usize, usize, usize),
     ) -> Result<(), Error> {
-        let stacks = &self.layers[layer].stacks;
-        for InSlots { weight, rows, slots, .. } in stacks {
+        self.copy(device, (layer, slot, expert))?;
+        self.used.copied += self.layers[layer].stacks.iter().map(bytes).sum::<u64>();
+        self.layers[layer].coming = Some((slot, expert));
+        Ok(())
+    }
+
+    /// Begins to copy an expert of a layer to a slot.
+    fn copy(
+        &self,
+        device: &mut dyn Device,
+        (layer, slot, expert): (usize, usize, usize),
+    ) -> Result<(), Error> {
+        for InSlots { weight, rows, slots, .. } in &self.layers[layer].stacks {
             let copied = RowsCopied { from: expert * rows..(expert + 1) * rows, to: slot * rows };
             if let Some(streaming) = device.streaming() {
                 streaming.replace(*slots, weight, &[copied])?;
             }
         }
-        self.used.copied += stacks.iter().map(bytes).sum::<u64>();
-        self.layers[layer].coming = Some((slot, expert));
         Ok(())
     }
 
@@ -295,6 +341,17 @@ impl ExpertSlots {
             placement.stream_rows(*streamed, &self.rows)?;
         }
         Ok(())
+    }
+}
+
+/// The next run begins with the experts that this one used most. If that cannot be kept, it begins with others.
+impl Drop for ExpertSlots {
+    fn drop(&mut self) {
+        let Some(kept) = self.kept.as_ref().filter(|_| self.used.chosen > 0) else { return };
+        let count = |count: &f32| count / self.count;
+        let layers: Vec<Vec<f32>> =
+            self.layers.iter().map(|layer| layer.counts.iter().map(count).collect()).collect();
+        let _ = kept.write(&layers);
     }
 }
 
