@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   const auto p5 = args.words[10];
   const auto n2 = args.words[5];
   const auto n5 = args.words[11];
-  // part 0: indexer [T] × 6; indexer.lanes reduce 4 upcast 2 chunk 128 spread; chunks
+  // part 0: indexer [T] × 6; indexer.lanes reduce 4 upcast 2 chunk 128 spread; scores
   const auto own_group = blockIdx.x;
   wait_for_previous();
   launch_next();
@@ -81,8 +81,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   const auto position = b2[p3];
   const auto seen = min(position, last_position) + 1u;
   const auto pages_at = b2[p4];
-  const auto keys_at = own_group * 128u + 256u;
   const auto chunk_start = own_group * 128u;
+  const auto keys_at = chunk_start + 256u;
   if (seen > 6u && chunk_start < seen) {
     if (lane < 4u) {
       pool[lane] = b0[p1 + lane];
@@ -314,7 +314,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   unsigned int* b3,
   unsigned int* b4
 ) {
-  __shared__ __align__(16) unsigned int pool[4392];
+  __shared__ __align__(16) unsigned int pool[152];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p3 = args.words[6];
@@ -322,7 +322,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   const auto p6 = args.words[12];
   const auto n2 = args.words[5];
   const auto n5 = args.words[11];
-  // part 0: indexer [T] × 6; indexer.lanes reduce 4 upcast 2 chunk 128 spread; together
+  // part 0: indexer [T] × 6; indexer.lanes reduce 4 upcast 2 chunk 128 spread; chosen
   const auto own_group = blockIdx.x;
   wait_for_previous();
   launch_next();
@@ -332,267 +332,298 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   const auto position = b2[p3 + own_group];
   const auto seen = min(position, last_position) + 1u;
   const auto pages_at = b2[p4 + own_group];
-  const auto keys_at = own_group * ((sizes.words[3] * 16u + 127u) / 128u) * 128u + 256u;
+  const auto own_keys = own_group * 2048u + 256u;
   if (seen > 6u) {
     const auto each = ((seen + 2047u) / 2048u) * 8u;
-    const auto first_key = lane * each;
+    auto held = 0u;
+    auto held_2 = 0u;
+    auto held_3 = 0u;
+    auto held_4 = 0u;
+    auto held_5 = 0u;
+    auto held_6 = 0u;
+    auto held_7 = 0u;
+    auto held_8 = 0u;
+    const auto first_held = lane * each;
+    const auto each_2 = ((seen + 2047u) / 2048u) * 8u;
+    const auto first_key = lane * each_2;
+    if (each > 0u) {
+      const auto from_key = min(first_held, ((seen - 1u) / 8u) * 8u) + own_keys;
+      const auto key = *(const uint4*)&b4[from_key];
+      const auto key_2 = *(const uint4*)&(b4 + (from_key))[4u];
+      const auto key_3 = (first_held < seen ? key.x : 0u);
+      const auto key_4 = (first_held + 1u < seen ? key.y : 0u);
+      const auto key_5 = (first_held + 2u < seen ? key.z : 0u);
+      const auto key_6 = (first_held + 3u < seen ? key.w : 0u);
+      const auto key_7 = (first_held + 4u < seen ? key_2.x : 0u);
+      const auto key_8 = (first_held + 5u < seen ? key_2.y : 0u);
+      const auto key_9 = (first_held + 6u < seen ? key_2.z : 0u);
+      const auto key_10 = (first_held + 7u < seen ? key_2.w : 0u);
+      held = key_3;
+      held_2 = key_4;
+      held_3 = key_5;
+      held_4 = key_6;
+      held_5 = key_7;
+      held_6 = key_8;
+      held_7 = key_9;
+      held_8 = key_10;
+    }
     auto known = 0u;
     auto rest = 6u;
     auto exact = 0u;
-    for (auto round = 0u; round < 8u; round += 1u) {
+    for (auto round = 0u; round < 11u; round += 1u) {
+      const auto shift = (10u - round) * 3u;
       const auto goes_on = exact;
       if (goes_on == 0u) {
-        const auto shift = (7u - round) * 4u;
-        const auto own_counts = lane + 8u;
-        for (auto value = 0u; value < 16u; value += 1u) {
-          pool[value * 256u + own_counts] = 0u;
+        auto count = 0u;
+        auto count_2 = 0u;
+        auto count_3 = 0u;
+        auto count_4 = 0u;
+        auto count_5 = 0u;
+        auto count_6 = 0u;
+        auto count_7 = 0u;
+        auto count_8 = 0u;
+        auto bytes = 0u;
+        auto bytes_2 = 0u;
+        if (each > 0u) {
+          const auto digit = (held ^ known) >> shift;
+          const auto one = 1u << ((digit & 3u) * 8u);
+          bytes = bytes + ((digit >> 2u) == 0u ? one : 0u);
+          bytes_2 = bytes_2 + ((digit >> 2u) == 1u ? one : 0u);
+          const auto digit_2 = (held_2 ^ known) >> shift;
+          const auto one_2 = 1u << ((digit_2 & 3u) * 8u);
+          bytes = bytes + ((digit_2 >> 2u) == 0u ? one_2 : 0u);
+          bytes_2 = bytes_2 + ((digit_2 >> 2u) == 1u ? one_2 : 0u);
+          const auto digit_3 = (held_3 ^ known) >> shift;
+          const auto one_3 = 1u << ((digit_3 & 3u) * 8u);
+          bytes = bytes + ((digit_3 >> 2u) == 0u ? one_3 : 0u);
+          bytes_2 = bytes_2 + ((digit_3 >> 2u) == 1u ? one_3 : 0u);
+          const auto digit_4 = (held_4 ^ known) >> shift;
+          const auto one_4 = 1u << ((digit_4 & 3u) * 8u);
+          bytes = bytes + ((digit_4 >> 2u) == 0u ? one_4 : 0u);
+          bytes_2 = bytes_2 + ((digit_4 >> 2u) == 1u ? one_4 : 0u);
+          const auto digit_5 = (held_5 ^ known) >> shift;
+          const auto one_5 = 1u << ((digit_5 & 3u) * 8u);
+          bytes = bytes + ((digit_5 >> 2u) == 0u ? one_5 : 0u);
+          bytes_2 = bytes_2 + ((digit_5 >> 2u) == 1u ? one_5 : 0u);
+          const auto digit_6 = (held_6 ^ known) >> shift;
+          const auto one_6 = 1u << ((digit_6 & 3u) * 8u);
+          bytes = bytes + ((digit_6 >> 2u) == 0u ? one_6 : 0u);
+          bytes_2 = bytes_2 + ((digit_6 >> 2u) == 1u ? one_6 : 0u);
+          const auto digit_7 = (held_7 ^ known) >> shift;
+          const auto one_7 = 1u << ((digit_7 & 3u) * 8u);
+          bytes = bytes + ((digit_7 >> 2u) == 0u ? one_7 : 0u);
+          bytes_2 = bytes_2 + ((digit_7 >> 2u) == 1u ? one_7 : 0u);
+          const auto digit_8 = (held_8 ^ known) >> shift;
+          const auto one_8 = 1u << ((digit_8 & 3u) * 8u);
+          bytes = bytes + ((digit_8 >> 2u) == 0u ? one_8 : 0u);
+          bytes_2 = bytes_2 + ((digit_8 >> 2u) == 1u ? one_8 : 0u);
         }
-        const auto last_keys = ((seen - 1u) / 8u) * 8u;
-        for (auto i = 0u; i < each; i += 8u) {
-          const auto position_2 = i + first_key;
-          const auto from_key = min(position_2, last_keys) + keys_at;
-          const auto key = *(const uint4*)&b4[from_key];
-          const auto key_2 = *(const uint4*)&(b4 + (from_key))[4u];
-          const auto exists = position_2 < seen;
-          const auto digit = (key.x ^ known) >> shift;
-          if (exists && digit < 16u) {
-            const auto at = digit * 256u + own_counts;
-            pool[at] = pool[at] + 1u;
-          }
-          const auto position_3 = position_2 + 1u;
-          const auto exists_2 = position_3 < seen;
-          const auto digit_2 = (key.y ^ known) >> shift;
-          if (exists_2 && digit_2 < 16u) {
-            const auto at_2 = digit_2 * 256u + own_counts;
-            pool[at_2] = pool[at_2] + 1u;
-          }
-          const auto position_4 = position_2 + 2u;
-          const auto exists_3 = position_4 < seen;
-          const auto digit_3 = (key.z ^ known) >> shift;
-          if (exists_3 && digit_3 < 16u) {
-            const auto at_3 = digit_3 * 256u + own_counts;
-            pool[at_3] = pool[at_3] + 1u;
-          }
-          const auto position_5 = position_2 + 3u;
-          const auto exists_4 = position_5 < seen;
-          const auto digit_4 = (key.w ^ known) >> shift;
-          if (exists_4 && digit_4 < 16u) {
-            const auto at_4 = digit_4 * 256u + own_counts;
-            pool[at_4] = pool[at_4] + 1u;
-          }
-          const auto position_6 = position_2 + 4u;
-          const auto exists_5 = position_6 < seen;
-          const auto digit_5 = (key_2.x ^ known) >> shift;
-          if (exists_5 && digit_5 < 16u) {
-            const auto at_5 = digit_5 * 256u + own_counts;
-            pool[at_5] = pool[at_5] + 1u;
-          }
-          const auto position_7 = position_2 + 5u;
-          const auto exists_6 = position_7 < seen;
-          const auto digit_6 = (key_2.y ^ known) >> shift;
-          if (exists_6 && digit_6 < 16u) {
-            const auto at_6 = digit_6 * 256u + own_counts;
-            pool[at_6] = pool[at_6] + 1u;
-          }
-          const auto position_8 = position_2 + 6u;
-          const auto exists_7 = position_8 < seen;
-          const auto digit_7 = (key_2.z ^ known) >> shift;
-          if (exists_7 && digit_7 < 16u) {
-            const auto at_7 = digit_7 * 256u + own_counts;
-            pool[at_7] = pool[at_7] + 1u;
-          }
-          const auto position_9 = position_2 + 7u;
-          const auto exists_8 = position_9 < seen;
-          const auto digit_8 = (key_2.w ^ known) >> shift;
-          if (exists_8 && digit_8 < 16u) {
-            const auto at_8 = digit_8 * 256u + own_counts;
-            pool[at_8] = pool[at_8] + 1u;
-          }
+        count = count + (bytes & 255u);
+        count_2 = count_2 + ((bytes >> 8u) & 255u);
+        count_3 = count_3 + ((bytes >> 16u) & 255u);
+        count_4 = count_4 + ((bytes >> 24u) & 255u);
+        count_5 = count_5 + (bytes_2 & 255u);
+        count_6 = count_6 + ((bytes_2 >> 8u) & 255u);
+        count_7 = count_7 + ((bytes_2 >> 16u) & 255u);
+        count_8 = count_8 + ((bytes_2 >> 24u) & 255u);
+        const auto sent = ((lane & 1u) > 0u ? count : count_5);
+        const auto sent_2 = ((lane & 1u) > 0u ? count_2 : count_6);
+        const auto sent_3 = ((lane & 1u) > 0u ? count_3 : count_7);
+        const auto sent_4 = ((lane & 1u) > 0u ? count_4 : count_8);
+        const auto other = __shfl_xor_sync(warp, sent, 1u);
+        const auto other_2 = __shfl_xor_sync(warp, sent_2, 1u);
+        const auto other_3 = __shfl_xor_sync(warp, sent_3, 1u);
+        const auto other_4 = __shfl_xor_sync(warp, sent_4, 1u);
+        const auto both = ((lane & 1u) > 0u ? count_5 : count) + other;
+        const auto both_2 = ((lane & 1u) > 0u ? count_6 : count_2) + other_2;
+        const auto both_3 = ((lane & 1u) > 0u ? count_7 : count_3) + other_3;
+        const auto both_4 = ((lane & 1u) > 0u ? count_8 : count_4) + other_4;
+        const auto sent_5 = ((lane & 2u) > 0u ? both : both_3);
+        const auto sent_6 = ((lane & 2u) > 0u ? both_2 : both_4);
+        const auto other_5 = __shfl_xor_sync(warp, sent_5, 2u);
+        const auto other_6 = __shfl_xor_sync(warp, sent_6, 2u);
+        const auto both_5 = ((lane & 2u) > 0u ? both_3 : both) + other_5;
+        const auto both_6 = ((lane & 2u) > 0u ? both_4 : both_2) + other_6;
+        const auto sent_7 = ((lane & 4u) > 0u ? both_5 : both_6);
+        const auto other_7 = __shfl_xor_sync(warp, sent_7, 4u);
+        const auto both_7 = ((lane & 4u) > 0u ? both_6 : both_5) + other_7;
+        const auto other_8 = __shfl_xor_sync(warp, both_7, 8u);
+        const auto both_8 = both_7 + other_8;
+        const auto other_9 = __shfl_xor_sync(warp, both_8, 16u);
+        const auto both_9 = both_8 + other_9;
+        const auto first_value = (lane & 1u) * 4u + ((lane / 2u) & 1u) * 2u + ((lane / 4u) & 1u);
+        const auto counts = (round & 1u) * 64u + 8u;
+        if ((lane % 32u) < 8u) {
+          const auto to = (lane / 32u) * 8u + first_value + counts;
+          pool[to] = both_9;
         }
         __syncthreads();
-        const auto from_count = (lane / 16u) * 256u + (lane % 16u) + 8u;
-        auto sum = 0u;
-        for (auto i_2 = 0u; i_2 < 16u; i_2 += 1u) {
-          sum = sum + pool[i_2 * 16u + from_count];
+        auto all = 0u;
+        auto all_2 = 0u;
+        auto all_3 = 0u;
+        auto all_4 = 0u;
+        auto all_5 = 0u;
+        auto all_6 = 0u;
+        auto all_7 = 0u;
+        auto all_8 = 0u;
+        for (auto group = 0u; group < 8u; group += 1u) {
+          const auto theirs = *(const uint4*)&pool[group * 8u + counts];
+          const auto theirs_2 = *(const uint4*)&pool[group * 8u + counts + 4u];
+          all = all + theirs.x;
+          all_2 = all_2 + theirs.y;
+          all_3 = all_3 + theirs.z;
+          all_4 = all_4 + theirs.w;
+          all_5 = all_5 + theirs_2.x;
+          all_6 = all_6 + theirs_2.y;
+          all_7 = all_7 + theirs_2.z;
+          all_8 = all_8 + theirs_2.w;
         }
-        pool[lane + 4104u] = sum;
-        __syncthreads();
-        if (lane < 16u) {
-          const auto from_count_2 = lane * 16u + 4104u;
-          auto sum_2 = 0u;
-          for (auto i_3 = 0u; i_3 < 16u; i_3 += 1u) {
-            sum_2 = sum_2 + pool[i_3 + from_count_2];
-          }
-          pool[lane + 4360u] = sum_2;
-        }
-        __syncthreads();
-        auto found_digit = 0u;
-        auto found = 0u;
-        for (auto down = 0u; down < 16u; down += 1u) {
-          const auto value_2 = 15u - down;
-          const auto count = pool[value_2 + 4360u];
-          if (found == 0u) {
-            const auto is_here = (count < rest ? 0u : 1u);
-            found_digit = (is_here == 1u ? value_2 : found_digit);
-            found = (is_here == 1u ? 1u : found);
-            exact = (is_here == 1u && count == rest ? 1u : exact);
-            rest = (is_here == 1u ? rest : rest - count);
-          }
-        }
-        known = known | (found_digit << shift);
+        const auto above = (all_8 < rest ? all_8 : 0u);
+        const auto upto = min(0xffffffffu, (all_8 < rest ? 0xffffffffu : all_8));
+        const auto found_digit = (all_8 < rest ? 0u : 1u);
+        const auto from_here = all_8 + all_7;
+        const auto above_2 = (from_here < rest ? from_here : above);
+        const auto upto_2 = min(upto, (from_here < rest ? 0xffffffffu : from_here));
+        const auto found_digit_2 = found_digit + (from_here < rest ? 0u : 1u);
+        const auto from_here_2 = from_here + all_6;
+        const auto above_3 = (from_here_2 < rest ? from_here_2 : above_2);
+        const auto upto_3 = min(upto_2, (from_here_2 < rest ? 0xffffffffu : from_here_2));
+        const auto found_digit_3 = found_digit_2 + (from_here_2 < rest ? 0u : 1u);
+        const auto from_here_3 = from_here_2 + all_5;
+        const auto above_4 = (from_here_3 < rest ? from_here_3 : above_3);
+        const auto upto_4 = min(upto_3, (from_here_3 < rest ? 0xffffffffu : from_here_3));
+        const auto found_digit_4 = found_digit_3 + (from_here_3 < rest ? 0u : 1u);
+        const auto from_here_4 = from_here_3 + all_4;
+        const auto above_5 = (from_here_4 < rest ? from_here_4 : above_4);
+        const auto upto_5 = min(upto_4, (from_here_4 < rest ? 0xffffffffu : from_here_4));
+        const auto found_digit_5 = found_digit_4 + (from_here_4 < rest ? 0u : 1u);
+        const auto from_here_5 = from_here_4 + all_3;
+        const auto above_6 = (from_here_5 < rest ? from_here_5 : above_5);
+        const auto upto_6 = min(upto_5, (from_here_5 < rest ? 0xffffffffu : from_here_5));
+        const auto found_digit_6 = found_digit_5 + (from_here_5 < rest ? 0u : 1u);
+        const auto from_here_6 = from_here_5 + all_2;
+        const auto above_7 = (from_here_6 < rest ? from_here_6 : above_6);
+        const auto upto_7 = min(upto_6, (from_here_6 < rest ? 0xffffffffu : from_here_6));
+        const auto found_digit_7 = found_digit_6 + (from_here_6 < rest ? 0u : 1u);
+        const auto from_here_7 = from_here_6 + all;
+        const auto above_8 = (from_here_7 < rest ? from_here_7 : above_7);
+        const auto upto_8 = min(upto_7, (from_here_7 < rest ? 0xffffffffu : from_here_7));
+        exact = (upto_8 == rest ? 1u : exact);
+        known = known | (found_digit_7 << shift);
+        rest = rest - above_8;
       }
     }
     const auto least = (exact == 1u ? known - 1u : known);
     const auto ties = (exact == 1u ? 0u : rest);
     auto own_count = 0.0f;
     auto own_count_2 = 0.0f;
-    const auto last_keys_2 = ((seen - 1u) / 8u) * 8u;
-    for (auto i_4 = 0u; i_4 < each; i_4 += 8u) {
-      const auto position_10 = i_4 + first_key;
-      const auto from_key_2 = min(position_10, last_keys_2) + keys_at;
-      const auto key_3 = *(const uint4*)&b4[from_key_2];
-      const auto key_4 = *(const uint4*)&(b4 + (from_key_2))[4u];
-      const auto exists_9 = position_10 < seen;
-      own_count = own_count + (exists_9 && key_3.x > least ? 1.0f : 0.0f);
-      own_count_2 = own_count_2 + (exists_9 && key_3.x == least ? 1.0f : 0.0f);
-      const auto position_11 = position_10 + 1u;
-      const auto exists_10 = position_11 < seen;
-      own_count = own_count + (exists_10 && key_3.y > least ? 1.0f : 0.0f);
-      own_count_2 = own_count_2 + (exists_10 && key_3.y == least ? 1.0f : 0.0f);
-      const auto position_12 = position_10 + 2u;
-      const auto exists_11 = position_12 < seen;
-      own_count = own_count + (exists_11 && key_3.z > least ? 1.0f : 0.0f);
-      own_count_2 = own_count_2 + (exists_11 && key_3.z == least ? 1.0f : 0.0f);
-      const auto position_13 = position_10 + 3u;
-      const auto exists_12 = position_13 < seen;
-      own_count = own_count + (exists_12 && key_3.w > least ? 1.0f : 0.0f);
-      own_count_2 = own_count_2 + (exists_12 && key_3.w == least ? 1.0f : 0.0f);
-      const auto position_14 = position_10 + 4u;
-      const auto exists_13 = position_14 < seen;
-      own_count = own_count + (exists_13 && key_4.x > least ? 1.0f : 0.0f);
-      own_count_2 = own_count_2 + (exists_13 && key_4.x == least ? 1.0f : 0.0f);
-      const auto position_15 = position_10 + 5u;
-      const auto exists_14 = position_15 < seen;
-      own_count = own_count + (exists_14 && key_4.y > least ? 1.0f : 0.0f);
-      own_count_2 = own_count_2 + (exists_14 && key_4.y == least ? 1.0f : 0.0f);
-      const auto position_16 = position_10 + 6u;
-      const auto exists_15 = position_16 < seen;
-      own_count = own_count + (exists_15 && key_4.z > least ? 1.0f : 0.0f);
-      own_count_2 = own_count_2 + (exists_15 && key_4.z == least ? 1.0f : 0.0f);
-      const auto position_17 = position_10 + 7u;
-      const auto exists_16 = position_17 < seen;
-      own_count = own_count + (exists_16 && key_4.w > least ? 1.0f : 0.0f);
-      own_count_2 = own_count_2 + (exists_16 && key_4.w == least ? 1.0f : 0.0f);
+    if (each > 0u) {
+      own_count = own_count + (held > least ? 1.0f : 0.0f);
+      own_count_2 = own_count_2 + (held == least ? 1.0f : 0.0f);
+      own_count = own_count + (held_2 > least ? 1.0f : 0.0f);
+      own_count_2 = own_count_2 + (held_2 == least ? 1.0f : 0.0f);
+      own_count = own_count + (held_3 > least ? 1.0f : 0.0f);
+      own_count_2 = own_count_2 + (held_3 == least ? 1.0f : 0.0f);
+      own_count = own_count + (held_4 > least ? 1.0f : 0.0f);
+      own_count_2 = own_count_2 + (held_4 == least ? 1.0f : 0.0f);
+      own_count = own_count + (held_5 > least ? 1.0f : 0.0f);
+      own_count_2 = own_count_2 + (held_5 == least ? 1.0f : 0.0f);
+      own_count = own_count + (held_6 > least ? 1.0f : 0.0f);
+      own_count_2 = own_count_2 + (held_6 == least ? 1.0f : 0.0f);
+      own_count = own_count + (held_7 > least ? 1.0f : 0.0f);
+      own_count_2 = own_count_2 + (held_7 == least ? 1.0f : 0.0f);
+      own_count = own_count + (held_8 > least ? 1.0f : 0.0f);
+      own_count_2 = own_count_2 + (held_8 == least ? 1.0f : 0.0f);
     }
-    const auto other = __shfl_xor_sync(warp, own_count, 1u);
-    const auto before = 0.0f + ((lane & 1u) > 0u ? other : 0.0f);
-    const auto both = own_count + other;
-    const auto other_2 = __shfl_xor_sync(warp, both, 2u);
-    const auto before_2 = before + ((lane & 2u) > 0u ? other_2 : 0.0f);
-    const auto both_2 = both + other_2;
-    const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
-    const auto before_3 = before_2 + ((lane & 4u) > 0u ? other_3 : 0.0f);
-    const auto both_3 = both_2 + other_3;
-    const auto other_4 = __shfl_xor_sync(warp, both_3, 8u);
-    const auto before_4 = before_3 + ((lane & 8u) > 0u ? other_4 : 0.0f);
-    const auto both_4 = both_3 + other_4;
-    const auto other_5 = __shfl_xor_sync(warp, both_4, 16u);
-    const auto before_5 = before_4 + ((lane & 16u) > 0u ? other_5 : 0.0f);
-    const auto both_5 = both_4 + other_5;
+    const auto other_10 = __shfl_xor_sync(warp, own_count, 1u);
+    const auto before = 0.0f + ((lane & 1u) > 0u ? other_10 : 0.0f);
+    const auto both_10 = own_count + other_10;
+    const auto other_11 = __shfl_xor_sync(warp, both_10, 2u);
+    const auto before_2 = before + ((lane & 2u) > 0u ? other_11 : 0.0f);
+    const auto both_11 = both_10 + other_11;
+    const auto other_12 = __shfl_xor_sync(warp, both_11, 4u);
+    const auto before_3 = before_2 + ((lane & 4u) > 0u ? other_12 : 0.0f);
+    const auto both_12 = both_11 + other_12;
+    const auto other_13 = __shfl_xor_sync(warp, both_12, 8u);
+    const auto before_4 = before_3 + ((lane & 8u) > 0u ? other_13 : 0.0f);
+    const auto both_13 = both_12 + other_13;
+    const auto other_14 = __shfl_xor_sync(warp, both_13, 16u);
+    const auto before_5 = before_4 + ((lane & 16u) > 0u ? other_14 : 0.0f);
+    const auto both_14 = both_13 + other_14;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 4376u] = __float_as_uint(both_5);
+      pool[(lane / 32u) + 136u] = __float_as_uint(both_14);
     }
     __syncthreads();
     auto total = before_5;
     for (auto l = 0u; l < 8u; l += 1u) {
-      total = total + (l < (lane / 32u) ? __uint_as_float(pool[l + 4376u]) : 0.0f);
+      total = total + (l < (lane / 32u) ? __uint_as_float(pool[l + 136u]) : 0.0f);
     }
-    const auto other_6 = __shfl_xor_sync(warp, own_count_2, 1u);
-    const auto before_6 = 0.0f + ((lane & 1u) > 0u ? other_6 : 0.0f);
-    const auto both_6 = own_count_2 + other_6;
-    const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
-    const auto before_7 = before_6 + ((lane & 2u) > 0u ? other_7 : 0.0f);
-    const auto both_7 = both_6 + other_7;
-    const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
-    const auto before_8 = before_7 + ((lane & 4u) > 0u ? other_8 : 0.0f);
-    const auto both_8 = both_7 + other_8;
-    const auto other_9 = __shfl_xor_sync(warp, both_8, 8u);
-    const auto before_9 = before_8 + ((lane & 8u) > 0u ? other_9 : 0.0f);
-    const auto both_9 = both_8 + other_9;
-    const auto other_10 = __shfl_xor_sync(warp, both_9, 16u);
-    const auto before_10 = before_9 + ((lane & 16u) > 0u ? other_10 : 0.0f);
-    const auto both_10 = both_9 + other_10;
+    const auto other_15 = __shfl_xor_sync(warp, own_count_2, 1u);
+    const auto before_6 = 0.0f + ((lane & 1u) > 0u ? other_15 : 0.0f);
+    const auto both_15 = own_count_2 + other_15;
+    const auto other_16 = __shfl_xor_sync(warp, both_15, 2u);
+    const auto before_7 = before_6 + ((lane & 2u) > 0u ? other_16 : 0.0f);
+    const auto both_16 = both_15 + other_16;
+    const auto other_17 = __shfl_xor_sync(warp, both_16, 4u);
+    const auto before_8 = before_7 + ((lane & 4u) > 0u ? other_17 : 0.0f);
+    const auto both_17 = both_16 + other_17;
+    const auto other_18 = __shfl_xor_sync(warp, both_17, 8u);
+    const auto before_9 = before_8 + ((lane & 8u) > 0u ? other_18 : 0.0f);
+    const auto both_18 = both_17 + other_18;
+    const auto other_19 = __shfl_xor_sync(warp, both_18, 16u);
+    const auto before_10 = before_9 + ((lane & 16u) > 0u ? other_19 : 0.0f);
+    const auto both_19 = both_18 + other_19;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 4384u] = __float_as_uint(both_10);
+      pool[(lane / 32u) + 144u] = __float_as_uint(both_19);
     }
     __syncthreads();
     auto total_2 = before_10;
     for (auto l_2 = 0u; l_2 < 8u; l_2 += 1u) {
-      total_2 = total_2 + (l_2 < (lane / 32u) ? __uint_as_float(pool[l_2 + 4384u]) : 0.0f);
+      total_2 = total_2 + (l_2 < (lane / 32u) ? __uint_as_float(pool[l_2 + 144u]) : 0.0f);
     }
     auto rank = __float2uint_rz(total_2);
     auto place = __float2uint_rz(total) + min(rank, ties);
-    const auto last_keys_3 = ((seen - 1u) / 8u) * 8u;
-    for (auto i_5 = 0u; i_5 < each; i_5 += 8u) {
-      const auto position_18 = i_5 + first_key;
-      const auto from_key_3 = min(position_18, last_keys_3) + keys_at;
-      const auto key_5 = *(const uint4*)&b4[from_key_3];
-      const auto key_6 = *(const uint4*)&(b4 + (from_key_3))[4u];
-      const auto exists_17 = position_18 < seen;
-      if (exists_17 && ((key_5.x > least) || (key_5.x == least && rank < ties))) {
-        pool[place] = __float_as_uint((float)(position_18));
+    if (each > 0u) {
+      if ((held > least) || (held == least && rank < ties)) {
+        pool[place] = __float_as_uint((float)(first_held));
         place = place + 1u;
       }
-      rank = (exists_17 && key_5.x == least ? rank + 1u : rank);
-      const auto position_19 = position_18 + 1u;
-      const auto exists_18 = position_19 < seen;
-      if (exists_18 && ((key_5.y > least) || (key_5.y == least && rank < ties))) {
-        pool[place] = __float_as_uint((float)(position_19));
+      rank = (held == least ? rank + 1u : rank);
+      if ((held_2 > least) || (held_2 == least && rank < ties)) {
+        pool[place] = __float_as_uint((float)(first_held + 1u));
         place = place + 1u;
       }
-      rank = (exists_18 && key_5.y == least ? rank + 1u : rank);
-      const auto position_20 = position_18 + 2u;
-      const auto exists_19 = position_20 < seen;
-      if (exists_19 && ((key_5.z > least) || (key_5.z == least && rank < ties))) {
-        pool[place] = __float_as_uint((float)(position_20));
+      rank = (held_2 == least ? rank + 1u : rank);
+      if ((held_3 > least) || (held_3 == least && rank < ties)) {
+        pool[place] = __float_as_uint((float)(first_held + 2u));
         place = place + 1u;
       }
-      rank = (exists_19 && key_5.z == least ? rank + 1u : rank);
-      const auto position_21 = position_18 + 3u;
-      const auto exists_20 = position_21 < seen;
-      if (exists_20 && ((key_5.w > least) || (key_5.w == least && rank < ties))) {
-        pool[place] = __float_as_uint((float)(position_21));
+      rank = (held_3 == least ? rank + 1u : rank);
+      if ((held_4 > least) || (held_4 == least && rank < ties)) {
+        pool[place] = __float_as_uint((float)(first_held + 3u));
         place = place + 1u;
       }
-      rank = (exists_20 && key_5.w == least ? rank + 1u : rank);
-      const auto position_22 = position_18 + 4u;
-      const auto exists_21 = position_22 < seen;
-      if (exists_21 && ((key_6.x > least) || (key_6.x == least && rank < ties))) {
-        pool[place] = __float_as_uint((float)(position_22));
+      rank = (held_4 == least ? rank + 1u : rank);
+      if ((held_5 > least) || (held_5 == least && rank < ties)) {
+        pool[place] = __float_as_uint((float)(first_held + 4u));
         place = place + 1u;
       }
-      rank = (exists_21 && key_6.x == least ? rank + 1u : rank);
-      const auto position_23 = position_18 + 5u;
-      const auto exists_22 = position_23 < seen;
-      if (exists_22 && ((key_6.y > least) || (key_6.y == least && rank < ties))) {
-        pool[place] = __float_as_uint((float)(position_23));
+      rank = (held_5 == least ? rank + 1u : rank);
+      if ((held_6 > least) || (held_6 == least && rank < ties)) {
+        pool[place] = __float_as_uint((float)(first_held + 5u));
         place = place + 1u;
       }
-      rank = (exists_22 && key_6.y == least ? rank + 1u : rank);
-      const auto position_24 = position_18 + 6u;
-      const auto exists_23 = position_24 < seen;
-      if (exists_23 && ((key_6.z > least) || (key_6.z == least && rank < ties))) {
-        pool[place] = __float_as_uint((float)(position_24));
+      rank = (held_6 == least ? rank + 1u : rank);
+      if ((held_7 > least) || (held_7 == least && rank < ties)) {
+        pool[place] = __float_as_uint((float)(first_held + 6u));
         place = place + 1u;
       }
-      rank = (exists_23 && key_6.z == least ? rank + 1u : rank);
-      const auto position_25 = position_18 + 7u;
-      const auto exists_24 = position_25 < seen;
-      if (exists_24 && ((key_6.w > least) || (key_6.w == least && rank < ties))) {
-        pool[place] = __float_as_uint((float)(position_25));
+      rank = (held_7 == least ? rank + 1u : rank);
+      if ((held_8 > least) || (held_8 == least && rank < ties)) {
+        pool[place] = __float_as_uint((float)(first_held + 7u));
         place = place + 1u;
       }
-      rank = (exists_24 && key_6.w == least ? rank + 1u : rank);
+      rank = (held_8 == least ? rank + 1u : rank);
     }
   }
   if (seen < 7u) {

@@ -52,7 +52,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p5 = args[2].z;
   let n2 = args[1].y;
   let n5 = args[2].w;
-  // part 0: indexer [T] × 6; indexer.lanes reduce 8 upcast 2 chunk 64 spread; chunks
+  // part 0: indexer [T] × 6; indexer.lanes reduce 8 upcast 2 chunk 64 spread; scores
   let own_group = group.x;
   let last_page = max(min(n5, sizes.w), 1u) - 1u;
   let last_position = last_page * 16u + 15u;
@@ -61,7 +61,6 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
   let pages_at = b2[p4];
-  let keys_at = own_group * 64u;
   let chunk_start = own_group * 64u;
   if (seen > 6u && chunk_start < seen) {
     if (lane < 4u) {
@@ -193,12 +192,12 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     if (share == 0u && chunk_start + b < chunk_end) {
       let bits = bitcast<u32>(total);
       let bits_2 = select(bits, 0x7fffffffu, (bits & 0x7fffffffu) > 0x7f800000u);
-      b4[keys_at + b] = select(bits_2 | 0x80000000u, bits_2 ^ 0xffffffffu, bits_2 > 0x7fffffffu);
+      b4[chunk_start + b] = select(bits_2 | 0x80000000u, bits_2 ^ 0xffffffffu, bits_2 > 0x7fffffffu);
     }
     if (share == 0u && chunk_start + b_2 < chunk_end) {
       let bits_3 = bitcast<u32>(total_2);
       let bits_4 = select(bits_3, 0x7fffffffu, (bits_3 & 0x7fffffffu) > 0x7f800000u);
-      b4[keys_at + b_2] = select(bits_4 | 0x80000000u, bits_4 ^ 0xffffffffu, bits_4 > 0x7fffffffu);
+      b4[chunk_start + b_2] = select(bits_4 | 0x80000000u, bits_4 ^ 0xffffffffu, bits_4 > 0x7fffffffu);
     }
   }
 }
@@ -211,7 +210,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
 @group(0) @binding(5) var<storage, read_write> b3: array<u32>;
 @group(0) @binding(6) var<storage, read_write> b4: array<u32>;
-var<workgroup> pool: array<u32, 4390>;
+var<workgroup> pool: array<u32, 150>;
 var<workgroup> agreed: vec4<u32>;
 
 @compute @workgroup_size(256)
@@ -222,7 +221,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p6 = args[3].x;
   let n2 = args[1].y;
   let n5 = args[2].w;
-  // part 0: indexer [T] × 6; indexer.lanes reduce 8 upcast 2 chunk 64 spread; together
+  // part 0: indexer [T] × 6; indexer.lanes reduce 8 upcast 2 chunk 64 spread; chosen
   let own_group = group.x;
   let last_page = max(min(n5, sizes.w), 1u) - 1u;
   let last_position = last_page * 16u + 15u;
@@ -231,286 +230,311 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
   let pages_at = b2[p4 + own_group];
-  let keys_at = own_group * ((sizes.w * 16u + 63u) / 64u) * 64u;
+  let own_keys = own_group * 2048u;
   if (seen > 6u) {
     let each = ((seen + 2047u) / 2048u) * 8u;
-    let first_key = lane * each;
+    var held = 0u;
+    var held_2 = 0u;
+    var held_3 = 0u;
+    var held_4 = 0u;
+    var held_5 = 0u;
+    var held_6 = 0u;
+    var held_7 = 0u;
+    var held_8 = 0u;
+    let first_held = lane * each;
+    let each_2 = ((seen + 2047u) / 2048u) * 8u;
+    let first_key = lane * each_2;
+    if (each > 0u) {
+      let from_key = min(first_held, ((seen - 1u) / 8u) * 8u) + own_keys;
+      let key = b4[from_key];
+      let key_2 = b4[from_key + 1u];
+      let key_3 = b4[from_key + 2u];
+      let key_4 = b4[from_key + 3u];
+      let key_5 = b4[from_key + 4u];
+      let key_6 = b4[from_key + 5u];
+      let key_7 = b4[from_key + 6u];
+      let key_8 = b4[from_key + 7u];
+      let key_9 = select(0u, key, first_held < seen);
+      let key_10 = select(0u, key_2, first_held + 1u < seen);
+      let key_11 = select(0u, key_3, first_held + 2u < seen);
+      let key_12 = select(0u, key_4, first_held + 3u < seen);
+      let key_13 = select(0u, key_5, first_held + 4u < seen);
+      let key_14 = select(0u, key_6, first_held + 5u < seen);
+      let key_15 = select(0u, key_7, first_held + 6u < seen);
+      let key_16 = select(0u, key_8, first_held + 7u < seen);
+      held = key_9;
+      held_2 = key_10;
+      held_3 = key_11;
+      held_4 = key_12;
+      held_5 = key_13;
+      held_6 = key_14;
+      held_7 = key_15;
+      held_8 = key_16;
+    }
     var known = 0u;
     var rest = 6u;
     var exact = 0u;
-    for (var round = 0u; round < 8u; round += 1u) {
+    for (var round = 0u; round < 11u; round += 1u) {
+      let shift = (10u - round) * 3u;
       if (lane == 0u) { agreed.x = exact; }
       let goes_on = workgroupUniformLoad(&agreed).x;
       if (goes_on == 0u) {
-        let shift = (7u - round) * 4u;
-        let own_counts = lane + 6u;
-        for (var value = 0u; value < 16u; value += 1u) {
-          pool[value * 256u + own_counts] = 0u;
+        var count = 0u;
+        var count_2 = 0u;
+        var count_3 = 0u;
+        var count_4 = 0u;
+        var count_5 = 0u;
+        var count_6 = 0u;
+        var count_7 = 0u;
+        var count_8 = 0u;
+        var bytes = 0u;
+        var bytes_2 = 0u;
+        if (each > 0u) {
+          let digit = (held ^ known) >> shift;
+          let one = 1u << ((digit & 3u) * 8u);
+          bytes = bytes + select(0u, one, (digit >> 2u) == 0u);
+          bytes_2 = bytes_2 + select(0u, one, (digit >> 2u) == 1u);
+          let digit_2 = (held_2 ^ known) >> shift;
+          let one_2 = 1u << ((digit_2 & 3u) * 8u);
+          bytes = bytes + select(0u, one_2, (digit_2 >> 2u) == 0u);
+          bytes_2 = bytes_2 + select(0u, one_2, (digit_2 >> 2u) == 1u);
+          let digit_3 = (held_3 ^ known) >> shift;
+          let one_3 = 1u << ((digit_3 & 3u) * 8u);
+          bytes = bytes + select(0u, one_3, (digit_3 >> 2u) == 0u);
+          bytes_2 = bytes_2 + select(0u, one_3, (digit_3 >> 2u) == 1u);
+          let digit_4 = (held_4 ^ known) >> shift;
+          let one_4 = 1u << ((digit_4 & 3u) * 8u);
+          bytes = bytes + select(0u, one_4, (digit_4 >> 2u) == 0u);
+          bytes_2 = bytes_2 + select(0u, one_4, (digit_4 >> 2u) == 1u);
+          let digit_5 = (held_5 ^ known) >> shift;
+          let one_5 = 1u << ((digit_5 & 3u) * 8u);
+          bytes = bytes + select(0u, one_5, (digit_5 >> 2u) == 0u);
+          bytes_2 = bytes_2 + select(0u, one_5, (digit_5 >> 2u) == 1u);
+          let digit_6 = (held_6 ^ known) >> shift;
+          let one_6 = 1u << ((digit_6 & 3u) * 8u);
+          bytes = bytes + select(0u, one_6, (digit_6 >> 2u) == 0u);
+          bytes_2 = bytes_2 + select(0u, one_6, (digit_6 >> 2u) == 1u);
+          let digit_7 = (held_7 ^ known) >> shift;
+          let one_7 = 1u << ((digit_7 & 3u) * 8u);
+          bytes = bytes + select(0u, one_7, (digit_7 >> 2u) == 0u);
+          bytes_2 = bytes_2 + select(0u, one_7, (digit_7 >> 2u) == 1u);
+          let digit_8 = (held_8 ^ known) >> shift;
+          let one_8 = 1u << ((digit_8 & 3u) * 8u);
+          bytes = bytes + select(0u, one_8, (digit_8 >> 2u) == 0u);
+          bytes_2 = bytes_2 + select(0u, one_8, (digit_8 >> 2u) == 1u);
         }
-        let last_keys = ((seen - 1u) / 8u) * 8u;
-        for (var i = 0u; i < each; i += 8u) {
-          let position_2 = i + first_key;
-          let from_key = min(position_2, last_keys) + keys_at;
-          let key = b4[from_key];
-          let key_2 = b4[from_key + 1u];
-          let key_3 = b4[from_key + 2u];
-          let key_4 = b4[from_key + 3u];
-          let key_5 = b4[from_key + 4u];
-          let key_6 = b4[from_key + 5u];
-          let key_7 = b4[from_key + 6u];
-          let key_8 = b4[from_key + 7u];
-          let exists = position_2 < seen;
-          let digit = (key ^ known) >> shift;
-          if (exists && digit < 16u) {
-            let at = digit * 256u + own_counts;
-            pool[at] = pool[at] + 1u;
-          }
-          let position_3 = position_2 + 1u;
-          let exists_2 = position_3 < seen;
-          let digit_2 = (key_2 ^ known) >> shift;
-          if (exists_2 && digit_2 < 16u) {
-            let at_2 = digit_2 * 256u + own_counts;
-            pool[at_2] = pool[at_2] + 1u;
-          }
-          let position_4 = position_2 + 2u;
-          let exists_3 = position_4 < seen;
-          let digit_3 = (key_3 ^ known) >> shift;
-          if (exists_3 && digit_3 < 16u) {
-            let at_3 = digit_3 * 256u + own_counts;
-            pool[at_3] = pool[at_3] + 1u;
-          }
-          let position_5 = position_2 + 3u;
-          let exists_4 = position_5 < seen;
-          let digit_4 = (key_4 ^ known) >> shift;
-          if (exists_4 && digit_4 < 16u) {
-            let at_4 = digit_4 * 256u + own_counts;
-            pool[at_4] = pool[at_4] + 1u;
-          }
-          let position_6 = position_2 + 4u;
-          let exists_5 = position_6 < seen;
-          let digit_5 = (key_5 ^ known) >> shift;
-          if (exists_5 && digit_5 < 16u) {
-            let at_5 = digit_5 * 256u + own_counts;
-            pool[at_5] = pool[at_5] + 1u;
-          }
-          let position_7 = position_2 + 5u;
-          let exists_6 = position_7 < seen;
-          let digit_6 = (key_6 ^ known) >> shift;
-          if (exists_6 && digit_6 < 16u) {
-            let at_6 = digit_6 * 256u + own_counts;
-            pool[at_6] = pool[at_6] + 1u;
-          }
-          let position_8 = position_2 + 6u;
-          let exists_7 = position_8 < seen;
-          let digit_7 = (key_7 ^ known) >> shift;
-          if (exists_7 && digit_7 < 16u) {
-            let at_7 = digit_7 * 256u + own_counts;
-            pool[at_7] = pool[at_7] + 1u;
-          }
-          let position_9 = position_2 + 7u;
-          let exists_8 = position_9 < seen;
-          let digit_8 = (key_8 ^ known) >> shift;
-          if (exists_8 && digit_8 < 16u) {
-            let at_8 = digit_8 * 256u + own_counts;
-            pool[at_8] = pool[at_8] + 1u;
-          }
-        }
-        workgroupBarrier();
-        let from_count = (lane / 16u) * 256u + (lane % 16u) + 6u;
-        var sum = 0u;
-        for (var i_2 = 0u; i_2 < 16u; i_2 += 1u) {
-          sum = sum + pool[i_2 * 16u + from_count];
-        }
-        pool[lane + 4102u] = sum;
-        workgroupBarrier();
-        if (lane < 16u) {
-          let from_count_2 = lane * 16u + 4102u;
-          var sum_2 = 0u;
-          for (var i_3 = 0u; i_3 < 16u; i_3 += 1u) {
-            sum_2 = sum_2 + pool[i_3 + from_count_2];
-          }
-          pool[lane + 4358u] = sum_2;
+        count = count + (bytes & 255u);
+        count_2 = count_2 + ((bytes >> 8u) & 255u);
+        count_3 = count_3 + ((bytes >> 16u) & 255u);
+        count_4 = count_4 + ((bytes >> 24u) & 255u);
+        count_5 = count_5 + (bytes_2 & 255u);
+        count_6 = count_6 + ((bytes_2 >> 8u) & 255u);
+        count_7 = count_7 + ((bytes_2 >> 16u) & 255u);
+        count_8 = count_8 + ((bytes_2 >> 24u) & 255u);
+        let sent = select(count_5, count, (lane & 1u) > 0u);
+        let sent_2 = select(count_6, count_2, (lane & 1u) > 0u);
+        let sent_3 = select(count_7, count_3, (lane & 1u) > 0u);
+        let sent_4 = select(count_8, count_4, (lane & 1u) > 0u);
+        let other = subgroupShuffleXor(sent, 1u);
+        let other_2 = subgroupShuffleXor(sent_2, 1u);
+        let other_3 = subgroupShuffleXor(sent_3, 1u);
+        let other_4 = subgroupShuffleXor(sent_4, 1u);
+        let both = select(count, count_5, (lane & 1u) > 0u) + other;
+        let both_2 = select(count_2, count_6, (lane & 1u) > 0u) + other_2;
+        let both_3 = select(count_3, count_7, (lane & 1u) > 0u) + other_3;
+        let both_4 = select(count_4, count_8, (lane & 1u) > 0u) + other_4;
+        let sent_5 = select(both_3, both, (lane & 2u) > 0u);
+        let sent_6 = select(both_4, both_2, (lane & 2u) > 0u);
+        let other_5 = subgroupShuffleXor(sent_5, 2u);
+        let other_6 = subgroupShuffleXor(sent_6, 2u);
+        let both_5 = select(both, both_3, (lane & 2u) > 0u) + other_5;
+        let both_6 = select(both_2, both_4, (lane & 2u) > 0u) + other_6;
+        let sent_7 = select(both_6, both_5, (lane & 4u) > 0u);
+        let other_7 = subgroupShuffleXor(sent_7, 4u);
+        let both_7 = select(both_5, both_6, (lane & 4u) > 0u) + other_7;
+        let other_8 = subgroupShuffleXor(both_7, 8u);
+        let both_8 = both_7 + other_8;
+        let other_9 = subgroupShuffleXor(both_8, 16u);
+        let both_9 = both_8 + other_9;
+        let first_value = (lane & 1u) * 4u + ((lane / 2u) & 1u) * 2u + ((lane / 4u) & 1u);
+        let counts = (round & 1u) * 64u + 6u;
+        if ((lane % 32u) < 8u) {
+          let to = (lane / 32u) * 8u + first_value + counts;
+          pool[to] = both_9;
         }
         workgroupBarrier();
-        var found_digit = 0u;
-        var found = 0u;
-        for (var down = 0u; down < 16u; down += 1u) {
-          let value_2 = 15u - down;
-          let count = pool[value_2 + 4358u];
-          if (found == 0u) {
-            let is_here = select(1u, 0u, count < rest);
-            found_digit = select(found_digit, value_2, is_here == 1u);
-            found = select(found, 1u, is_here == 1u);
-            exact = select(exact, 1u, is_here == 1u && count == rest);
-            rest = select(rest - count, rest, is_here == 1u);
-          }
+        var all = 0u;
+        var all_2 = 0u;
+        var all_3 = 0u;
+        var all_4 = 0u;
+        var all_5 = 0u;
+        var all_6 = 0u;
+        var all_7 = 0u;
+        var all_8 = 0u;
+        for (var group = 0u; group < 8u; group += 1u) {
+          let theirs = pool[group * 8u + counts];
+          let theirs_2 = pool[group * 8u + counts + 1u];
+          let theirs_3 = pool[group * 8u + counts + 2u];
+          let theirs_4 = pool[group * 8u + counts + 3u];
+          let theirs_5 = pool[group * 8u + counts + 4u];
+          let theirs_6 = pool[group * 8u + counts + 5u];
+          let theirs_7 = pool[group * 8u + counts + 6u];
+          let theirs_8 = pool[group * 8u + counts + 7u];
+          all = all + theirs;
+          all_2 = all_2 + theirs_2;
+          all_3 = all_3 + theirs_3;
+          all_4 = all_4 + theirs_4;
+          all_5 = all_5 + theirs_5;
+          all_6 = all_6 + theirs_6;
+          all_7 = all_7 + theirs_7;
+          all_8 = all_8 + theirs_8;
         }
-        known = known | (found_digit << shift);
+        let above = select(0u, all_8, all_8 < rest);
+        let upto = min(0xffffffffu, select(all_8, 0xffffffffu, all_8 < rest));
+        let found_digit = select(1u, 0u, all_8 < rest);
+        let from_here = all_8 + all_7;
+        let above_2 = select(above, from_here, from_here < rest);
+        let upto_2 = min(upto, select(from_here, 0xffffffffu, from_here < rest));
+        let found_digit_2 = found_digit + select(1u, 0u, from_here < rest);
+        let from_here_2 = from_here + all_6;
+        let above_3 = select(above_2, from_here_2, from_here_2 < rest);
+        let upto_3 = min(upto_2, select(from_here_2, 0xffffffffu, from_here_2 < rest));
+        let found_digit_3 = found_digit_2 + select(1u, 0u, from_here_2 < rest);
+        let from_here_3 = from_here_2 + all_5;
+        let above_4 = select(above_3, from_here_3, from_here_3 < rest);
+        let upto_4 = min(upto_3, select(from_here_3, 0xffffffffu, from_here_3 < rest));
+        let found_digit_4 = found_digit_3 + select(1u, 0u, from_here_3 < rest);
+        let from_here_4 = from_here_3 + all_4;
+        let above_5 = select(above_4, from_here_4, from_here_4 < rest);
+        let upto_5 = min(upto_4, select(from_here_4, 0xffffffffu, from_here_4 < rest));
+        let found_digit_5 = found_digit_4 + select(1u, 0u, from_here_4 < rest);
+        let from_here_5 = from_here_4 + all_3;
+        let above_6 = select(above_5, from_here_5, from_here_5 < rest);
+        let upto_6 = min(upto_5, select(from_here_5, 0xffffffffu, from_here_5 < rest));
+        let found_digit_6 = found_digit_5 + select(1u, 0u, from_here_5 < rest);
+        let from_here_6 = from_here_5 + all_2;
+        let above_7 = select(above_6, from_here_6, from_here_6 < rest);
+        let upto_7 = min(upto_6, select(from_here_6, 0xffffffffu, from_here_6 < rest));
+        let found_digit_7 = found_digit_6 + select(1u, 0u, from_here_6 < rest);
+        let from_here_7 = from_here_6 + all;
+        let above_8 = select(above_7, from_here_7, from_here_7 < rest);
+        let upto_8 = min(upto_7, select(from_here_7, 0xffffffffu, from_here_7 < rest));
+        exact = select(exact, 1u, upto_8 == rest);
+        known = known | (found_digit_7 << shift);
+        rest = rest - above_8;
       }
     }
     let least = select(known, known - 1u, exact == 1u);
     let ties = select(rest, 0u, exact == 1u);
     var own_count = 0.0f;
     var own_count_2 = 0.0f;
-    let last_keys_2 = ((seen - 1u) / 8u) * 8u;
-    for (var i_4 = 0u; i_4 < each; i_4 += 8u) {
-      let position_10 = i_4 + first_key;
-      let from_key_2 = min(position_10, last_keys_2) + keys_at;
-      let key_9 = b4[from_key_2];
-      let key_10 = b4[from_key_2 + 1u];
-      let key_11 = b4[from_key_2 + 2u];
-      let key_12 = b4[from_key_2 + 3u];
-      let key_13 = b4[from_key_2 + 4u];
-      let key_14 = b4[from_key_2 + 5u];
-      let key_15 = b4[from_key_2 + 6u];
-      let key_16 = b4[from_key_2 + 7u];
-      let exists_9 = position_10 < seen;
-      own_count = own_count + select(0.0f, 1.0f, exists_9 && key_9 > least);
-      own_count_2 = own_count_2 + select(0.0f, 1.0f, exists_9 && key_9 == least);
-      let position_11 = position_10 + 1u;
-      let exists_10 = position_11 < seen;
-      own_count = own_count + select(0.0f, 1.0f, exists_10 && key_10 > least);
-      own_count_2 = own_count_2 + select(0.0f, 1.0f, exists_10 && key_10 == least);
-      let position_12 = position_10 + 2u;
-      let exists_11 = position_12 < seen;
-      own_count = own_count + select(0.0f, 1.0f, exists_11 && key_11 > least);
-      own_count_2 = own_count_2 + select(0.0f, 1.0f, exists_11 && key_11 == least);
-      let position_13 = position_10 + 3u;
-      let exists_12 = position_13 < seen;
-      own_count = own_count + select(0.0f, 1.0f, exists_12 && key_12 > least);
-      own_count_2 = own_count_2 + select(0.0f, 1.0f, exists_12 && key_12 == least);
-      let position_14 = position_10 + 4u;
-      let exists_13 = position_14 < seen;
-      own_count = own_count + select(0.0f, 1.0f, exists_13 && key_13 > least);
-      own_count_2 = own_count_2 + select(0.0f, 1.0f, exists_13 && key_13 == least);
-      let position_15 = position_10 + 5u;
-      let exists_14 = position_15 < seen;
-      own_count = own_count + select(0.0f, 1.0f, exists_14 && key_14 > least);
-      own_count_2 = own_count_2 + select(0.0f, 1.0f, exists_14 && key_14 == least);
-      let position_16 = position_10 + 6u;
-      let exists_15 = position_16 < seen;
-      own_count = own_count + select(0.0f, 1.0f, exists_15 && key_15 > least);
-      own_count_2 = own_count_2 + select(0.0f, 1.0f, exists_15 && key_15 == least);
-      let position_17 = position_10 + 7u;
-      let exists_16 = position_17 < seen;
-      own_count = own_count + select(0.0f, 1.0f, exists_16 && key_16 > least);
-      own_count_2 = own_count_2 + select(0.0f, 1.0f, exists_16 && key_16 == least);
+    if (each > 0u) {
+      own_count = own_count + select(0.0f, 1.0f, held > least);
+      own_count_2 = own_count_2 + select(0.0f, 1.0f, held == least);
+      own_count = own_count + select(0.0f, 1.0f, held_2 > least);
+      own_count_2 = own_count_2 + select(0.0f, 1.0f, held_2 == least);
+      own_count = own_count + select(0.0f, 1.0f, held_3 > least);
+      own_count_2 = own_count_2 + select(0.0f, 1.0f, held_3 == least);
+      own_count = own_count + select(0.0f, 1.0f, held_4 > least);
+      own_count_2 = own_count_2 + select(0.0f, 1.0f, held_4 == least);
+      own_count = own_count + select(0.0f, 1.0f, held_5 > least);
+      own_count_2 = own_count_2 + select(0.0f, 1.0f, held_5 == least);
+      own_count = own_count + select(0.0f, 1.0f, held_6 > least);
+      own_count_2 = own_count_2 + select(0.0f, 1.0f, held_6 == least);
+      own_count = own_count + select(0.0f, 1.0f, held_7 > least);
+      own_count_2 = own_count_2 + select(0.0f, 1.0f, held_7 == least);
+      own_count = own_count + select(0.0f, 1.0f, held_8 > least);
+      own_count_2 = own_count_2 + select(0.0f, 1.0f, held_8 == least);
     }
-    let other = subgroupShuffleXor(own_count, 1u);
-    let before = 0.0f + select(0.0f, other, (lane & 1u) > 0u);
-    let both = own_count + other;
-    let other_2 = subgroupShuffleXor(both, 2u);
-    let before_2 = before + select(0.0f, other_2, (lane & 2u) > 0u);
-    let both_2 = both + other_2;
-    let other_3 = subgroupShuffleXor(both_2, 4u);
-    let before_3 = before_2 + select(0.0f, other_3, (lane & 4u) > 0u);
-    let both_3 = both_2 + other_3;
-    let other_4 = subgroupShuffleXor(both_3, 8u);
-    let before_4 = before_3 + select(0.0f, other_4, (lane & 8u) > 0u);
-    let both_4 = both_3 + other_4;
-    let other_5 = subgroupShuffleXor(both_4, 16u);
-    let before_5 = before_4 + select(0.0f, other_5, (lane & 16u) > 0u);
-    let both_5 = both_4 + other_5;
+    let other_10 = subgroupShuffleXor(own_count, 1u);
+    let before = 0.0f + select(0.0f, other_10, (lane & 1u) > 0u);
+    let both_10 = own_count + other_10;
+    let other_11 = subgroupShuffleXor(both_10, 2u);
+    let before_2 = before + select(0.0f, other_11, (lane & 2u) > 0u);
+    let both_11 = both_10 + other_11;
+    let other_12 = subgroupShuffleXor(both_11, 4u);
+    let before_3 = before_2 + select(0.0f, other_12, (lane & 4u) > 0u);
+    let both_12 = both_11 + other_12;
+    let other_13 = subgroupShuffleXor(both_12, 8u);
+    let before_4 = before_3 + select(0.0f, other_13, (lane & 8u) > 0u);
+    let both_13 = both_12 + other_13;
+    let other_14 = subgroupShuffleXor(both_13, 16u);
+    let before_5 = before_4 + select(0.0f, other_14, (lane & 16u) > 0u);
+    let both_14 = both_13 + other_14;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 4374u] = bitcast<u32>(both_5);
+      pool[(lane / 32u) + 134u] = bitcast<u32>(both_14);
     }
     workgroupBarrier();
     var total = before_5;
     for (var l = 0u; l < 8u; l += 1u) {
-      total = total + select(0.0f, bitcast<f32>(pool[l + 4374u]), l < (lane / 32u));
+      total = total + select(0.0f, bitcast<f32>(pool[l + 134u]), l < (lane / 32u));
     }
-    let other_6 = subgroupShuffleXor(own_count_2, 1u);
-    let before_6 = 0.0f + select(0.0f, other_6, (lane & 1u) > 0u);
-    let both_6 = own_count_2 + other_6;
-    let other_7 = subgroupShuffleXor(both_6, 2u);
-    let before_7 = before_6 + select(0.0f, other_7, (lane & 2u) > 0u);
-    let both_7 = both_6 + other_7;
-    let other_8 = subgroupShuffleXor(both_7, 4u);
-    let before_8 = before_7 + select(0.0f, other_8, (lane & 4u) > 0u);
-    let both_8 = both_7 + other_8;
-    let other_9 = subgroupShuffleXor(both_8, 8u);
-    let before_9 = before_8 + select(0.0f, other_9, (lane & 8u) > 0u);
-    let both_9 = both_8 + other_9;
-    let other_10 = subgroupShuffleXor(both_9, 16u);
-    let before_10 = before_9 + select(0.0f, other_10, (lane & 16u) > 0u);
-    let both_10 = both_9 + other_10;
+    let other_15 = subgroupShuffleXor(own_count_2, 1u);
+    let before_6 = 0.0f + select(0.0f, other_15, (lane & 1u) > 0u);
+    let both_15 = own_count_2 + other_15;
+    let other_16 = subgroupShuffleXor(both_15, 2u);
+    let before_7 = before_6 + select(0.0f, other_16, (lane & 2u) > 0u);
+    let both_16 = both_15 + other_16;
+    let other_17 = subgroupShuffleXor(both_16, 4u);
+    let before_8 = before_7 + select(0.0f, other_17, (lane & 4u) > 0u);
+    let both_17 = both_16 + other_17;
+    let other_18 = subgroupShuffleXor(both_17, 8u);
+    let before_9 = before_8 + select(0.0f, other_18, (lane & 8u) > 0u);
+    let both_18 = both_17 + other_18;
+    let other_19 = subgroupShuffleXor(both_18, 16u);
+    let before_10 = before_9 + select(0.0f, other_19, (lane & 16u) > 0u);
+    let both_19 = both_18 + other_19;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 4382u] = bitcast<u32>(both_10);
+      pool[(lane / 32u) + 142u] = bitcast<u32>(both_19);
     }
     workgroupBarrier();
     var total_2 = before_10;
     for (var l_2 = 0u; l_2 < 8u; l_2 += 1u) {
-      total_2 = total_2 + select(0.0f, bitcast<f32>(pool[l_2 + 4382u]), l_2 < (lane / 32u));
+      total_2 = total_2 + select(0.0f, bitcast<f32>(pool[l_2 + 142u]), l_2 < (lane / 32u));
     }
     var rank = u32(total_2);
     var place = u32(total) + min(rank, ties);
-    let last_keys_3 = ((seen - 1u) / 8u) * 8u;
-    for (var i_5 = 0u; i_5 < each; i_5 += 8u) {
-      let position_18 = i_5 + first_key;
-      let from_key_3 = min(position_18, last_keys_3) + keys_at;
-      let key_17 = b4[from_key_3];
-      let key_18 = b4[from_key_3 + 1u];
-      let key_19 = b4[from_key_3 + 2u];
-      let key_20 = b4[from_key_3 + 3u];
-      let key_21 = b4[from_key_3 + 4u];
-      let key_22 = b4[from_key_3 + 5u];
-      let key_23 = b4[from_key_3 + 6u];
-      let key_24 = b4[from_key_3 + 7u];
-      let exists_17 = position_18 < seen;
-      if (exists_17 && ((key_17 > least) || (key_17 == least && rank < ties))) {
-        pool[place] = bitcast<u32>(f32(position_18));
+    if (each > 0u) {
+      if ((held > least) || (held == least && rank < ties)) {
+        pool[place] = bitcast<u32>(f32(first_held));
         place = place + 1u;
       }
-      rank = select(rank, rank + 1u, exists_17 && key_17 == least);
-      let position_19 = position_18 + 1u;
-      let exists_18 = position_19 < seen;
-      if (exists_18 && ((key_18 > least) || (key_18 == least && rank < ties))) {
-        pool[place] = bitcast<u32>(f32(position_19));
+      rank = select(rank, rank + 1u, held == least);
+      if ((held_2 > least) || (held_2 == least && rank < ties)) {
+        pool[place] = bitcast<u32>(f32(first_held + 1u));
         place = place + 1u;
       }
-      rank = select(rank, rank + 1u, exists_18 && key_18 == least);
-      let position_20 = position_18 + 2u;
-      let exists_19 = position_20 < seen;
-      if (exists_19 && ((key_19 > least) || (key_19 == least && rank < ties))) {
-        pool[place] = bitcast<u32>(f32(position_20));
+      rank = select(rank, rank + 1u, held_2 == least);
+      if ((held_3 > least) || (held_3 == least && rank < ties)) {
+        pool[place] = bitcast<u32>(f32(first_held + 2u));
         place = place + 1u;
       }
-      rank = select(rank, rank + 1u, exists_19 && key_19 == least);
-      let position_21 = position_18 + 3u;
-      let exists_20 = position_21 < seen;
-      if (exists_20 && ((key_20 > least) || (key_20 == least && rank < ties))) {
-        pool[place] = bitcast<u32>(f32(position_21));
+      rank = select(rank, rank + 1u, held_3 == least);
+      if ((held_4 > least) || (held_4 == least && rank < ties)) {
+        pool[place] = bitcast<u32>(f32(first_held + 3u));
         place = place + 1u;
       }
-      rank = select(rank, rank + 1u, exists_20 && key_20 == least);
-      let position_22 = position_18 + 4u;
-      let exists_21 = position_22 < seen;
-      if (exists_21 && ((key_21 > least) || (key_21 == least && rank < ties))) {
-        pool[place] = bitcast<u32>(f32(position_22));
+      rank = select(rank, rank + 1u, held_4 == least);
+      if ((held_5 > least) || (held_5 == least && rank < ties)) {
+        pool[place] = bitcast<u32>(f32(first_held + 4u));
         place = place + 1u;
       }
-      rank = select(rank, rank + 1u, exists_21 && key_21 == least);
-      let position_23 = position_18 + 5u;
-      let exists_22 = position_23 < seen;
-      if (exists_22 && ((key_22 > least) || (key_22 == least && rank < ties))) {
-        pool[place] = bitcast<u32>(f32(position_23));
+      rank = select(rank, rank + 1u, held_5 == least);
+      if ((held_6 > least) || (held_6 == least && rank < ties)) {
+        pool[place] = bitcast<u32>(f32(first_held + 5u));
         place = place + 1u;
       }
-      rank = select(rank, rank + 1u, exists_22 && key_22 == least);
-      let position_24 = position_18 + 6u;
-      let exists_23 = position_24 < seen;
-      if (exists_23 && ((key_23 > least) || (key_23 == least && rank < ties))) {
-        pool[place] = bitcast<u32>(f32(position_24));
+      rank = select(rank, rank + 1u, held_6 == least);
+      if ((held_7 > least) || (held_7 == least && rank < ties)) {
+        pool[place] = bitcast<u32>(f32(first_held + 6u));
         place = place + 1u;
       }
-      rank = select(rank, rank + 1u, exists_23 && key_23 == least);
-      let position_25 = position_18 + 7u;
-      let exists_24 = position_25 < seen;
-      if (exists_24 && ((key_24 > least) || (key_24 == least && rank < ties))) {
-        pool[place] = bitcast<u32>(f32(position_25));
+      rank = select(rank, rank + 1u, held_7 == least);
+      if ((held_8 > least) || (held_8 == least && rank < ties)) {
+        pool[place] = bitcast<u32>(f32(first_held + 7u));
         place = place + 1u;
       }
-      rank = select(rank, rank + 1u, exists_24 && key_24 == least);
+      rank = select(rank, rank + 1u, held_8 == least);
     }
   }
   if (seen < 7u) {

@@ -48,6 +48,7 @@ macro_rules! device_tests {
                 prompts_and_replies,
                 pools,
                 every_layout,
+                candidates,
                 wild_positions,
             }
             many {

@@ -49,6 +49,8 @@ pub(crate) struct Split {
     pub(crate) panels: bool,
     /// The rows per tile of sorted rows, if lanes multiply these; otherwise 0.
     pub(crate) picked: u32,
+    /// Whether several workgroups drop positions that an indexer cannot choose, before one workgroup chooses.
+    pub(crate) narrow: bool,
 }
 
 /// One row, one lane per column.
@@ -63,6 +65,7 @@ pub(crate) const PLAIN: Split = Split {
     matrix: false,
     panels: false,
     picked: 0,
+    narrow: false,
 };
 
 impl Split {

@@ -260,6 +260,41 @@ pub fn every_layout(device: &mut dyn Device) {
     }
 }
 
+/// More positions than the lanes of a workgroup hold, with candidates and without: as many as are chosen or few more, ties across slices,
+/// no key that differs, a shortest slice, and pools. Lists are those of workgroups that read all keys.
+pub fn candidates(device: &mut dyn Device) {
+    let mut random = Random::new(7);
+    // There are fewer blocks than chosen positions in the second, and in the shortest contexts of the last.
+    for (lanes, upcast, pool, most) in [(32, 2, 1, 20), (32, 2, 1, 300), (64, 1, 1, 100), (32, 8, 2, 22)] {
+        let held = 64 * lanes;
+        let shape = Shape { heads: 2, k_len: 8, most, pool };
+        let sequences: Vec<Range<usize>> = [held - 1, held, held + 1, held + 4 * lanes, 2 * held + 77]
+            .into_iter()
+            .map(|seen| pool * seen - 1..pool * seen)
+            .chain(std::iter::once(40..41))
+            .collect();
+        let layout =
+            format!("lanes {lanes}; indexer.lanes reduce 1 upcast {upcast} chunk {}", lanes * upcast);
+        let lists = |device: &mut dyn Device, case: &Case| {
+            let [in_turn, spread, narrow] = ["", " spread", " spread narrow"]
+                .map(|how| case.check_with(device, &format!("{layout}{how}")).swap_remove(LISTS));
+            assert!(in_turn == spread && spread == narrow, "{layout}: other lists");
+        };
+        lists(device, &exact(&mut random, GgmlType::F16, shape, &sequences));
+        // The highest scores are in a few slices.
+        let mut rows = 0.0;
+        let rising = &mut |random: &mut Random| {
+            rows += 1.0;
+            if random.below(3) == 0 { 1.0 } else { (rows / 256.0f32).floor() % 97.0 }
+        };
+        lists(device, &of_values(&mut random, (GgmlType::F32, shape), &sequences, rising));
+        lists(device, &of_values(&mut random, (GgmlType::F16, shape), &sequences, &mut |_| 1.0));
+    }
+    // The heuristic's schedule.
+    let shape = Shape { heads: 2, k_len: 64, most: 2048, pool: 1 };
+    check(device, &floats(&mut random, GgmlType::F16, shape, &[19_999..20_000, 3000..3001]));
+}
+
 /// Positions and pages in the data are not trusted: nothing outside of the state is read, and other tokens are not affected.
 pub fn wild_positions(device: &mut dyn Device) {
     let mut random = Random::new(5);

@@ -2,13 +2,20 @@
 //!
 //! Lanes share scores of positions ([`scores`]), which go to scratch memory. One workgroup for a token then finds its highest scores
 //! without sorting ([`choice`]). With `spread`, which short steps have, each chunk of positions has a workgroup, and a second shader
-//! chooses. Otherwise a workgroup does both for one token after another, so that scratch memory does not grow with the step. A token that
-//! sees no more positions than are chosen gets all of them, and nothing is scored. There is no other form for indexers.
+//! chooses. With `narrow`, which the shortest have for long contexts, a shader between these has a workgroup for each slice of the
+//! positions, and lists the few that can be chosen ([`narrow`]). Otherwise a workgroup does all for one token after another, so that
+//! scratch memory does not grow with the step. A token that sees no more positions than are chosen gets all of them, and nothing is
+//! scored. There is no other form for indexers.
 //!
-//! Replies of a GLM-5.2 keep 66 % of their speed at 32,768 positions on an H200 (`bench/runs/2026-11-29-cuda-indexer.md`).
+//! Before choices were narrowed, replies of a GLM-5.2 kept 66 % of their speed at 32,768 positions on an H200
+//! (`bench/runs/2026-11-29-cuda-indexer.md`, `bench/runs/2026-11-30-indexer-workgroups.md`).
 
 pub(crate) mod choice;
 pub(crate) mod choose;
+pub(crate) mod keys;
+pub(crate) mod memory;
+pub(crate) mod narrow;
+pub(crate) mod rank;
 pub(crate) mod scores;
 pub(crate) mod token;
 pub(crate) mod write;
@@ -34,6 +41,8 @@ form! {
     flags {
         /// Whether each chunk has its own workgroup, and a second shader chooses.
         spread,
+        /// Whether a shader between these lists candidates, if a token sees many positions.
+        narrow,
     }
 }
 
@@ -43,30 +52,41 @@ impl Questions for IndexerLanes {
     }
 
     fn new(split: &Split) -> IndexerLanes {
-        let Split { reduce, upcast, chunk, spread, .. } = *split;
-        IndexerLanes { reduce, upcast, chunk, spread }
+        let Split { reduce, upcast, chunk, spread, narrow, .. } = *split;
+        IndexerLanes { reduce, upcast, chunk, spread, narrow }
     }
 
     fn split(&self, part: &Part) -> Split {
-        let IndexerLanes { reduce, upcast, chunk, spread } = *self;
-        Split { width: number(part.cols), reduce, upcast, chunk, spread, ..PLAIN }
+        let IndexerLanes { reduce, upcast, chunk, spread, narrow } = *self;
+        Split { width: number(part.cols), reduce, upcast, chunk, spread, narrow, ..PLAIN }
     }
 
     fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
-        let IndexerLanes { reduce, upcast, chunk, .. } = *self;
+        let IndexerLanes { reduce, upcast, chunk, spread, narrow } = *self;
         checks::variables(1, upcast)?;
+        if narrow && !spread {
+            return Err("candidates are those of chunks that have their own workgroups: add `spread`".into());
+        }
         let most = choose::together(of.gpu, of.lanes);
         if reduce > most {
             return Err(format!("at most {most} lanes can exchange their shares of a score"));
         }
         let all = of.lanes / reduce * upcast;
-        if chunk != all || !chunk.is_multiple_of(choice::AHEAD) {
+        if chunk != all || !chunk.is_multiple_of(keys::AHEAD) {
             return Err(format!(
                 "lanes score {all} positions at once: a chunk must have as many, and a multiple of {}",
-                choice::AHEAD
+                keys::AHEAD
             ));
         }
         Ok(())
+    }
+
+    fn neighbours(&self, part: &Part, _rows: usize) -> Vec<Split> {
+        let split = self.split(part);
+        let with = |upcast| Split { upcast, chunk: split.chunk / split.upcast * upcast, ..split };
+        let fewer = split.upcast.is_multiple_of(2).then(|| with(split.upcast / 2));
+        let narrow = split.spread.then_some(Split { narrow: !split.narrow, ..split });
+        [with(2 * split.upcast)].into_iter().chain(fewer).chain(narrow).collect()
     }
 
     /// There is no smaller variant: its memory depends on the number of chosen positions, and on lanes.

@@ -73,11 +73,13 @@ impl<'a> Job<'a> {
             let split = form.split(part);
             split.spread && split.chunk > 0 || matches!(form, Form::AttendCooperative(_))
         });
+        let narrows = self.parts().any(|(part, form)| form.split(part).narrow);
         let all = [
             (sorted(false), Step::Sort),
             (sorted(true), Step::Terms),
             (queries, Step::Queries),
             (true, Step::Main),
+            (narrows, Step::Narrow),
             (joins, Step::Join),
         ];
         all.into_iter().filter_map(|(there, step)| there.then_some(step)).collect()

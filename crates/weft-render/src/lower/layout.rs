@@ -9,6 +9,7 @@ use weft_shader::module::{Content, Slot};
 use crate::forms::attend::warpgroups::shares::{self, Shares};
 use crate::forms::dot::panels::choose::beside_sums;
 use crate::forms::dot::units::choose::without_sums;
+use crate::forms::indexer_lanes::memory::Memory;
 use crate::forms::{Form, attend, dot, indexer_lanes};
 use crate::gpu::Gpu;
 use crate::lower::attend::context::chunk_words;
@@ -177,7 +178,7 @@ impl Scratch<'_> {
                 let split = Split { picked: 0, ..split };
                 Some(Work::of(part, split, Pass::Weighted(sorted), self.max)?)
             }
-            (Step::Terms, None) | (Step::Queries | Step::Join, _) => None,
+            (Step::Terms, None) | (Step::Queries | Step::Narrow | Step::Join, _) => None,
         })
     }
 
@@ -192,31 +193,39 @@ impl Scratch<'_> {
         }))
     }
 
-    /// An indexer. The main shader scores all positions and a second one chooses, or workgroups do both for one token after another.
+    /// An indexer. The main shader scores all positions, a second one may narrow them, and the last one chooses. Or workgroups do all of it
+    /// for one token after another.
     fn indexer(&mut self, step: Step, of: &Lowered<'_>) -> Result<Option<Work>, Why> {
-        let Lowered { part, split, .. } = *of;
-        let space = Space::new(part, split, split.spread && step == Step::Main, self.max)?;
-        let words = space.most_chunks(self.max).saturating_mul(u64::from(split.chunk));
-        let (slot, rows) = (self.slot, space.rows(self.max));
+        let Lowered { part, split, lanes } = *of;
+        let space = |split: &Split, spread| Space::new(part, split, spread, self.max);
+        let chunks = space(split, split.spread)?;
+        let rows = chunks.rows(self.max);
+        let subgroup = indexer_lanes::choose::together(self.gpu, lanes);
+        let memory = Memory::new(split, chunks.most_chunks(self.max), (lanes, subgroup))?;
+        let words = u64::from(memory.words.next_multiple_of(4));
         if split.spread {
             let at = self.alloc(rows.saturating_mul(words))?;
-            let pass = match step {
-                Step::Main => Pass::Chunks { slot, at },
-                Step::Join => Pass::Join { slot, at, rows: split.rows },
-                Step::Sort | Step::Terms | Step::Queries => return Ok(None),
+            let memory = memory.at(self.slot, at);
+            let (space, pass) = match (step, memory.slices) {
+                (Step::Main, _) => (chunks, Pass::Scores(memory)),
+                (Step::Narrow, Some(slices)) => {
+                    (space(&Split { chunk: slices.positions, ..*split }, true)?, Pass::Narrow(memory))
+                }
+                (Step::Join, _) => (space(split, false)?, Pass::Choose(memory)),
+                _ => return Ok(None),
             };
             return Ok(Some(Work { part: 0, split: *split, groups: space.groups(), space, pass }));
         }
-        let (mut pass, mut groups) = (Pass::Whole, space.groups());
+        let (mut pass, mut groups) = (Pass::Whole, chunks.groups());
         if let Some(indexer) = part.indexer()
             && indexer_lanes::choose::scores(part, indexer, self.max)
         {
             let in_turn = indexer_lanes::choose::in_turn(rows, words);
             let at = self.alloc(words.saturating_mul(u64::from(in_turn)))?;
-            pass = Pass::InTurn { slot, at, groups: in_turn };
+            pass = Pass::InTurn { memory: memory.at(self.slot, at), groups: in_turn };
             groups = Groups::plain(in_turn as usize);
         }
-        Ok((step == Step::Main).then_some(Work { part: 0, split: *split, space, pass, groups }))
+        Ok((step == Step::Main).then_some(Work { part: 0, split: *split, space: chunks, pass, groups }))
     }
 
     /// All other parts. The main shader computes them, alone or with workgroups that wait for each other, and a second one combines chunks.

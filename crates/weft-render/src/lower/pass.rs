@@ -1,6 +1,7 @@
 //! The shaders of a kernel, and the work of each on a part.
 
 use crate::forms::attend::warpgroups::shares::Shares;
+use crate::forms::indexer_lanes::memory::Memory;
 use crate::lower::sorted::Sorted;
 
 /// A shader of a kernel. They run one after another.
@@ -14,6 +15,8 @@ pub(crate) enum Step {
     Queries,
     /// Computes everything else.
     Main,
+    /// Lists the candidates of indexers.
+    Narrow,
     /// Combines the results of chunks, and runs the row program.
     Join,
 }
@@ -41,10 +44,16 @@ pub(crate) enum Pass {
     Join { slot: usize, at: u32, rows: u32 },
     /// The epilogue of results whose shares or chunks were combined.
     Finish { slot: usize, at: u32 },
+    /// The scores of a chunk of positions.
+    Scores(Memory),
+    /// The candidates in a slice of the positions.
+    Narrow(Memory),
+    /// The choice among scored positions.
+    Choose(Memory),
     /// The whole part, with tiles shared evenly between workgroups.
     Shared(Shares),
-    /// The whole part, whose rows some workgroups take in turn. Each has scratch memory of its own, from word `at` of a slot on.
-    InTurn { slot: usize, at: u32, groups: u32 },
+    /// The whole part, whose rows some workgroups take in turn. Each has scratch memory of its own.
+    InTurn { memory: Memory, groups: u32 },
     /// Some columns of a product, stored in a scratch slot from word `at` on. The last workgroup of a tile, by a counter of that slot, runs
     /// the row program.
     Gather { slot: usize, at: u32, counter: u32 },
@@ -66,6 +75,9 @@ impl Pass {
             Pass::Chunks { .. } => "; chunks",
             Pass::Queries(_) => "; queries",
             Pass::Joined { .. } => "; chunks joined",
+            Pass::Scores(_) => "; scores",
+            Pass::Narrow(_) => "; narrowed",
+            Pass::Choose(_) => "; chosen",
             Pass::Shared(_) => "; shared evenly",
             Pass::InTurn { .. } => "; rows in turn",
             Pass::Join { .. } => "; together",

@@ -162,11 +162,6 @@ impl Space {
         tiles.saturating_mul(u64::from(self.tile)).saturating_mul(chunks)
     }
 
-    /// The words of all chunks of a row in this step, if each position has one.
-    pub(crate) fn words_of_chunks(&self, chunk: u32) -> Expr {
-        self.chunks.map_or(Expr::U32(0), |chunks| chunks.now() * chunk)
-    }
-
     /// The number of blocks of columns.
     fn blocks(&self) -> u32 {
         self.cols.div_ceil(self.width)

@@ -44,8 +44,19 @@ impl Draft {
                 ["spread", "matrix", "panels"].map(|flag| words.next_if_eq(&flag).is_some());
             let picked = number(&mut words, "picked").unwrap_or(0);
             let (width, reduce, upcast) = (width?, reduce?, upcast?);
-            let split =
-                Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix, panels, picked };
+            let split = Split {
+                rows,
+                along_first,
+                width,
+                reduce,
+                upcast,
+                chunk,
+                spread,
+                matrix,
+                panels,
+                picked,
+                narrow: false,
+            };
             words.next().is_none().then_some(split)
         };
         Some(Draft { lanes, parts: parts.map(part).collect::<Option<_>>()? })

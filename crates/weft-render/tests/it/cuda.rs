@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::graphs::{file_tests, fixtures, graph_in, graph_of, plans, root, slots, some_fixtures};
 use weft_ir::Graph;
-use weft_kern::Plan;
+use weft_kern::{Plan, parse_plan};
 use weft_nvrtc::{Nvrtc, REPORT, Usage, usage};
 use weft_render::{CUDA_OPTIONS, Gpu, Language, Shader, Target, render, short_contexts};
 
@@ -284,6 +284,52 @@ fn few_rows_of_an_expert_keep_their_registers() {
         assert_eq!(steps, BTreeSet::from([16]), "{ty}");
     }
 }
+
+/// The indexer of GLM-5.2 in contexts of up to 131,072 positions. Each token's scores have a shader, so have its candidates where steps are
+/// short, and the choice. Keys that lanes hold stay in registers.
+#[test]
+fn indexers_keep_their_registers() {
+    let Some(nvrtc) = Nvrtc::for_test("indexers") else { return };
+    for (tokens, narrows) in [(1, true), (8, true), (64, false), (512, false)] {
+        let plan = parse_plan(&INDEXER.replace("T=1", &format!("T={tokens}"))).unwrap();
+        let all: Vec<Shader> = texts([&plan].into_iter(), &Gpu::of_cuda((9, 0), 132)).into_values().collect();
+        let has = |pass: &str| all.iter().filter(|shader| shader.source.contains(pass)).count();
+        let spread = usize::from(tokens <= 64);
+        let passes = ["; scores", "; narrowed", "; chosen", "; rows in turn"].map(has);
+        assert_eq!(passes, [spread, usize::from(narrows), spread, 1 - spread], "{tokens} tokens");
+        let log = compiled(&nvrtc, &all, "--gpu-architecture=sm_90");
+        assert_spills(&log, all.len(), 0);
+        for Usage { name, registers, .. } in usage(&log) {
+            // Two workgroups of 256 lanes share a multiprocessor.
+            assert!(registers <= 128, "{tokens} tokens: {name} has {registers} registers");
+        }
+    }
+}
+
+const INDEXER: &str = "plan uses T=1 R=1 S=131072 P=4096 arena=0 {
+b0 = input q : f32[T, 32, 128]
+b1 = input w : f32[T, 32]
+b2 = state index : f16[S, 128]
+b3 = input pos : i32[T]
+b4 = input first : i32[T]
+b5 = input pages : i32[P]
+b6 = output list : i32[T, 2048]
+kernel indexer {
+  p0 read f32
+  p1 read f32
+  p2 read f16
+  p3 read i32
+  p4 read i32
+  p5 read i32
+  p6 write i32
+  rows [T] cols 2048
+  indexer q=p0[0; 4096; 1] q_stride=128 w=p1[0; 32; 1] k=p2[0; 128, 128; 1] pos=p3 first=p4 pages=p5 heads=32 k_len=128 page=32
+  v0 = acc 0
+  v1 = store v0 p6[0; 2048; 1]
+}
+call indexer b0 b1 b2 b3 b4 b5 b6
+}
+";
 
 /// The kernels of other decisions, machines and cards also compile, each text by itself.
 #[test]

@@ -1,42 +1,34 @@
 //! Chooses the positions of a token's highest scores. Of equal scores, the lower positions are chosen.
 //!
-//! Nothing is sorted. The score of rank `most` is found digit by digit, from the highest: lanes count how many keys have each value of the
-//! next digit, among those whose higher digits are known, each lane in a column of its own. A lane has neighbouring positions, so that the
-//! number of positions that earlier lanes chose is where its own begin in the list, in ascending order.
+//! Nothing is sorted: lanes find the score of rank `most` ([`rank`]), and then list their own positions behind those of earlier lanes. They
+//! hold the keys in registers if they are few: all of them, or the candidates that other workgroups left ([`narrow`]). Otherwise they read
+//! all keys in each round.
+//!
+//! [`narrow`]: super::narrow
 
 use weft_shader::expr::{Expr, Fun};
 
+use crate::forms::indexer_lanes::keys::{AHEAD, Held, Keys, Stored, of_lane};
+use crate::forms::indexer_lanes::memory::{Memory, Slices};
+use crate::forms::indexer_lanes::rank::{self, DIGITS, Found};
 use crate::forms::indexer_lanes::token::Token;
 use crate::forms::select_blocks::tops::before;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 
-/// The most bits of a digit. It has fewer where workgroup memory is short.
-const BITS: u32 = 4;
-
-/// The lanes that add up the counts of a value.
-const ADDERS: u32 = 16;
-
-/// Keys that a lane loads at a time. A chunk has whole groups of them.
-pub(super) const AHEAD: u32 = 8;
-
-/// The keys of a token, and offsets in workgroup memory.
+/// The choice of a token.
 pub(super) struct Choice<'a> {
-    slot: usize,
-    /// The first key.
-    keys: &'a Expr,
+    memory: &'a Memory,
+    /// The token's first word of scratch memory.
+    own: &'a Expr,
     /// The number of keys, and of those that are chosen.
     seen: &'a Expr,
     most: u32,
     pool: u32,
-    bits: u32,
-    /// Keys of a lane, and its first.
-    each: Expr,
-    first: Expr,
-    /// Offsets of the counts of each value by each lane, of their sums by some lanes, and of all.
-    counts: u32,
-    partial: u32,
-    totals: u32,
+    /// The most keys that a lane holds.
+    held: u32,
+    /// The first word of the list in workgroup memory.
+    list: u32,
 }
 
 /// Which keys are chosen: those above `least`, and the first `ties` of those equal to it.
@@ -45,54 +37,162 @@ struct Chosen {
     ties: Expr,
 }
 
+/// The candidates of a token.
+struct Candidates {
+    /// Whether they are so few that lanes hold them, and their number.
+    are_few: Expr,
+    count: Expr,
+    /// The offset in workgroup memory of the number of candidates before each slice.
+    before: u32,
+}
+
 impl<'a> Choice<'a> {
+    /// The choice among the keys in `memory`, from word `own` on, with a list from word `list` of workgroup memory on.
     pub(super) fn new(
-        w: &mut Writer<'_>,
-        (slot, keys): (usize, &'a Expr),
+        (memory, own): (&'a Memory, &'a Expr),
         token: &'a Token<'_>,
+        (held, list): (u32, u32),
     ) -> Choice<'a> {
-        let (seen, lanes) = (&token.context.seen, w.code.lanes);
-        let each = (seen + (lanes * AHEAD - 1)) / (lanes * AHEAD) * AHEAD;
-        let each = w.code.set("each", each);
-        let first = w.code.set("first_key", Expr::Lane * &each);
-        let room = w.pool.left(u32::MAX);
-        let bits = (1..=BITS).rev().find(|bits| (lanes + ADDERS + 1) << bits <= room).unwrap_or(1);
-        let [counts, partial, totals] = [lanes, ADDERS, 1].map(|n| w.pool.alloc(n << bits));
-        let (most, pool) = (token.most, token.pool);
-        Choice { slot, keys, seen, most, pool, bits, each, first, counts, partial, totals }
+        Choice { memory, own, seen: &token.context.seen, most: token.most, pool: token.pool, held, list }
     }
 
-    /// Lists the chosen positions in ascending order, as floats, from word `list` of workgroup memory on. Lanes see them after the next
-    /// barrier.
-    pub(super) fn write(&self, w: &mut Writer<'_>, list: u32) -> Result<(), Why> {
-        let Chosen { least, ties } = self.chosen(w)?;
+    /// Lists the chosen positions in ascending order, as floats. Lanes see them after the next barrier.
+    pub(super) fn write(&self, w: &mut Writer<'_>) -> Result<(), Why> {
+        let all = self.held * w.code.lanes;
+        if self.memory.keys <= all {
+            return self.of_held(w, None);
+        }
+        let are_many = w.code.set("are_many", Expr::U32(0).unless(&self.seen.greater(all), 1u32));
+        let candidates = match &self.memory.slices {
+            Some(slices) => Some(self.candidates(w, slices, &are_many)?),
+            None => None,
+        };
+        let reads = match &candidates {
+            Some(few) => w.code.set("reads", are_many.unless(&few.are_few, 0u32)),
+            None => are_many,
+        };
+        let at = w.pool.alloc(0);
+        w.when(reads.equal(0u32), |w| self.of_held(w, candidates.as_ref()))?;
+        w.pool.free_from(at);
+        w.when(reads.equal(1u32), |w| {
+            let stored = Stored::new(w, self.memory.slot, self.own, self.seen);
+            self.of(w, &Keys::Stored(stored))
+        })
+    }
+
+    /// Counts the candidates if there are more keys than lanes hold.
+    fn candidates(&self, w: &mut Writer<'_>, slices: &Slices, are_many: &Expr) -> Result<Candidates, Why> {
+        let lanes = w.code.lanes;
+        let ends = w.pool.alloc(lanes + 1);
+        let count = w.code.var("candidates", 0u32);
+        w.when(are_many.equal(1u32), |w| {
+            let used = w.code.set("slices", (self.seen - 1u32) / slices.positions);
+            let at = self.own + slices.counts + Expr::Lane.min(&used);
+            let own = w.code.set("own_candidates", Expr::Word(self.memory.slot, at.into()));
+            let exists = Expr::Lane.less(used + 1u32);
+            let own = w.code.set("own_candidates", Expr::U32(0).unless(&exists, own));
+            let earlier = before(w, Expr::call(Fun::FloatOfU32, [own.clone()]))?;
+            w.when(Expr::Lane.equal(0u32), |w| {
+                w.code.store_shared(ends.into(), 0u32.into());
+                Ok(())
+            })?;
+            w.code.store_shared(Expr::Lane + (ends + 1), earlier + own);
+            w.code.barrier();
+            let all = w.code.uniform("all_candidates", Expr::Shared(Expr::U32(ends + lanes).into()));
+            w.code.assign(&count, all);
+            Ok(())
+        })?;
+        let few = count.less(self.held / 2 * lanes + 1).both(&are_many.equal(1u32));
+        Ok(Candidates { are_few: few, count, before: ends })
+    }
+
+    /// The same of keys in registers: all, or the candidates if these are few.
+    fn of_held(&self, w: &mut Writer<'_>, candidates: Option<&Candidates>) -> Result<(), Why> {
+        let memory = self.memory;
+        let most = self.held.min(memory.keys.div_ceil(w.code.lanes).next_multiple_of(AHEAD));
+        let mut count = self.seen.clone();
+        if let Some(few) = candidates {
+            count = w.code.set("keys", count.unless(&few.are_few, few.count.clone()));
+        }
+        let each = of_lane(w, &count);
+        let mut held = Held::new(w, most, each);
+        let load = |w: &mut Writer<'_>, held: &Held| {
+            let stored = Stored::new(w, memory.slot, self.own, self.seen);
+            held.load(w, &stored)
+        };
+        match (candidates, &memory.slices) {
+            (Some(few), Some(slices)) => {
+                let listed = w.code.set("listed", Expr::U32(0).unless(&few.are_few, 1u32));
+                w.when(listed.equal(0u32), |w| load(w, &held))?;
+                w.when(listed.equal(1u32), |w| self.load(w, &held, few, slices))?;
+                held.listed = Some(listed.equal(1u32));
+            }
+            _ => load(w, &held)?,
+        }
+        self.of(w, &Keys::Held(held))
+    }
+
+    /// Loads the candidates and their positions.
+    fn load(&self, w: &mut Writer<'_>, held: &Held, few: &Candidates, slices: &Slices) -> Result<(), Why> {
+        let listed = w.code.set("listed_at", self.own + slices.listed);
+        let (keys, positions) = held.groups.split_at(held.groups.len() / 2);
+        for (number, (keys, positions)) in (0..).zip(keys.iter().zip(positions)) {
+            let from = AHEAD * number;
+            w.when(held.each.greater(from), |w| {
+                let mut words = Vec::new();
+                for i in 0..AHEAD {
+                    let number = w.code.set("number", &held.first + (from + i));
+                    let exists = number.less(&few.count);
+                    let number = w.code.set("number", number.min(&few.count - 1u32));
+                    let at = few.place(w, &number, slices);
+                    let at = w.code.set("listed_key", at + &listed);
+                    let [key, position] = [at.clone(), at + slices.positions]
+                        .map(|at| w.code.set("word", Expr::Word(self.memory.slot, at.into())));
+                    words.push((Expr::U32(0).unless(&exists, key), position));
+                }
+                for ((key, position), words) in keys.iter().zip(positions).zip(words) {
+                    w.code.assign(key, words.0);
+                    w.code.assign(position, words.1);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Chooses among these keys.
+    fn of(&self, w: &mut Writer<'_>, keys: &Keys<'_>) -> Result<(), Why> {
+        let Chosen { least, ties } = self.chosen(w, keys)?;
         let [above, equal] = [(); 2].map(|()| w.code.var("own_count", 0.0f32));
-        self.each(w, |w, _, key, exists| {
-            for (count, counts) in [(&above, key.greater(&least)), (&equal, key.equal(&least))] {
-                let one = Expr::F32(0.0).unless(&exists.both(&counts), 1.0f32);
-                w.code.assign(count, count + one);
+        keys.each(w, |w, group| {
+            for key in &group.keys {
+                for (count, counts) in [(&above, key.greater(&least)), (&equal, key.equal(&least))] {
+                    w.code.assign(count, count + Expr::F32(0.0).unless(&counts, 1.0f32));
+                }
             }
             Ok(())
         })?;
         let (above, equal) = (before(w, above)?, before(w, equal)?);
         let rank = w.code.var("rank", equal);
         let place = w.code.var("place", above + rank.clone().min(&ties));
-        self.each(w, |w, position, key, exists| {
-            let equal = key.equal(&least);
-            let chosen = key.greater(&least).either(&equal.both(&rank.less(&ties)));
-            w.when(exists.both(&chosen), |w| {
-                self.store(w, (&place, list), position);
-                w.code.assign(&place, &place + 1u32);
-                Ok(())
-            })?;
-            w.code.assign(&rank, rank.clone().unless(&exists.both(&equal), &rank + 1u32));
+        keys.each(w, |w, group| {
+            for (key, position) in group.keys.iter().zip(&group.positions) {
+                let equal = key.equal(&least);
+                let chosen = key.greater(&least).either(&equal.both(&rank.less(&ties)));
+                w.when(chosen, |w| {
+                    self.store(w, &place, position);
+                    w.code.assign(&place, &place + 1u32);
+                    Ok(())
+                })?;
+                w.code.assign(&rank, rank.clone().unless(&equal, &rank + 1u32));
+            }
             Ok(())
         })
     }
 
     /// Stores the position with this number among the chosen, or the positions of this pool.
-    fn store(&self, w: &mut Writer<'_>, (place, list): (&Expr, u32), position: &Expr) {
-        let pool = self.pool;
+    fn store(&self, w: &mut Writer<'_>, place: &Expr, position: &Expr) {
+        let (pool, list) = (self.pool, self.list);
         if pool == 1 {
             w.code.store_shared(place + list, Expr::call(Fun::FloatOfU32, [position.clone()]).bits());
         } else {
@@ -104,122 +204,27 @@ impl<'a> Choice<'a> {
     }
 
     /// Finds the key of rank `most`. It is exact after the last digit, or when all keys with the known digits are chosen.
-    fn chosen(&self, w: &mut Writer<'_>) -> Result<Chosen, Why> {
-        let rounds = u32::BITS.div_ceil(self.bits);
-        let (known, rest) = (w.code.var("known", 0u32), w.code.var("rest", self.most));
-        let exact = w.code.var("exact", 0u32);
-        w.count("round", (0u32.into(), rounds.into(), 1), |w, round| {
-            let goes_on = w.code.uniform("goes_on", exact.clone());
-            w.when(goes_on.equal(0u32), |w| {
-                let shift = w.code.set("shift", (Expr::U32(rounds - 1) - &round) * self.bits);
-                self.count(w, &known, &shift)?;
-                self.digit(w, (&known, &rest, &exact), &shift)
-            })
-        })?;
+    fn chosen(&self, w: &mut Writer<'_>, keys: &Keys<'_>) -> Result<Chosen, Why> {
+        let Found { known, rest, exact } = rank::find(w, keys, self.most, (DIGITS, true))?;
         let exact = exact.equal(1u32);
         let least = known.clone().unless(&exact, known - 1u32);
         Ok(Chosen { least: w.code.set("least", least), ties: w.code.set("ties", rest.unless(&exact, 0u32)) })
     }
+}
 
-    /// Counts the values of a digit. Ends with a barrier.
-    fn count(&self, w: &mut Writer<'_>, known: &Expr, shift: &Expr) -> Result<(), Why> {
-        let (lanes, values) = (w.code.lanes, 1 << self.bits);
-        let own = w.code.set("own_counts", Expr::Lane + self.counts);
-        w.count("value", (0u32.into(), Expr::U32(values), 1), |w, value| {
-            w.code.store_shared(value * lanes + &own, 0u32.into());
-            Ok(())
-        })?;
-        self.each(w, |w, _, key, exists| {
-            // Keys with other higher digits are larger.
-            let digit = w.code.set("digit", (key ^ known) >> shift.clone());
-            w.when(exists.both(&digit.less(values)), |w| {
-                let at = w.code.set("at", digit * lanes + &own);
-                w.code.store_shared(at.clone(), Expr::Shared(at.into()) + 1u32);
-                Ok(())
-            })
-        })?;
-        w.code.barrier();
-        let adders = ADDERS.min(lanes);
-        w.share(values * adders, |w, item| {
-            let from = (&item / adders) * lanes + &item % adders + self.counts;
-            let sum = self.sum(w, from, (lanes / adders, adders))?;
-            w.code.store_shared(item + self.partial, sum);
-            Ok(())
-        })?;
-        w.code.barrier();
-        w.share(values, |w, value| {
-            let sum = self.sum(w, &value * adders + self.partial, (adders, 1))?;
-            w.code.store_shared(value + self.totals, sum);
-            Ok(())
-        })?;
-        w.code.barrier();
-        Ok(())
-    }
-
-    /// Adds up `n` words of workgroup memory, `apart` words from each other.
-    fn sum(&self, w: &mut Writer<'_>, from: Expr, (n, apart): (u32, u32)) -> Result<Expr, Why> {
-        let from = w.code.set("from_count", from);
-        let sum = w.code.var("sum", 0u32);
-        w.count("i", (0u32.into(), n.into(), 1), |w, i| {
-            w.code.assign(&sum, &sum + Expr::Shared((i * apart + &from).into()));
-            Ok(())
-        })?;
-        Ok(sum)
-    }
-
-    /// Finds the digit of the key of rank `rest` among those with the known digits, and its rank among those that also have this digit.
-    fn digit(
-        &self,
-        w: &mut Writer<'_>,
-        (known, rest, exact): (&Expr, &Expr, &Expr),
-        shift: &Expr,
-    ) -> Result<(), Why> {
-        let values = 1u32 << self.bits;
-        let (digit, found) = (w.code.var("found_digit", 0u32), w.code.var("found", 0u32));
-        w.count("down", (0u32.into(), Expr::U32(values), 1), |w, down| {
-            let value = w.code.set("value", Expr::U32(values - 1) - down);
-            let count = w.code.set("count", Expr::Shared((&value + self.totals).into()));
-            w.when(found.equal(0u32), |w| {
-                // The rank is within this value, or among lower ones.
-                let is_here = w.code.set("is_here", Expr::U32(1).unless(&count.less(rest), 0u32)).equal(1u32);
-                w.code.assign(&digit, digit.clone().unless(&is_here, value));
-                w.code.assign(&found, found.clone().unless(&is_here, 1u32));
-                w.code.assign(exact, exact.clone().unless(&is_here.both(&count.equal(rest)), 1u32));
-                w.code.assign(rest, (rest - &count).unless(&is_here, rest));
-                Ok(())
-            })
-        })?;
-        w.code.assign(known, known | (digit << shift.clone()));
-        Ok(())
-    }
-
-    /// Visits the lane's keys, with their positions and whether they exist.
-    fn each(
-        &self,
-        w: &mut Writer<'_>,
-        visit: impl Fn(&mut Writer<'_>, &Expr, &Expr, &Expr) -> Result<(), Why>,
-    ) -> Result<(), Why> {
-        // Loads beyond the last key stay in its group of keys.
-        let last = w.code.set("last_keys", (self.seen - 1u32) / AHEAD * AHEAD);
-        w.count("i", (0u32.into(), self.each.clone(), AHEAD), |w, i| {
-            let position = w.code.set("position", i + &self.first);
-            let from = w.code.set("from_key", position.clone().min(&last) + self.keys);
-            let keys: Vec<Expr> = match w.quads {
-                true => (0..AHEAD / 4)
-                    .flat_map(|four| {
-                        w.code.four("key", Expr::Four(Some(self.slot), (&from + four * 4).into()))
-                    })
-                    .collect(),
-                false => {
-                    (0..AHEAD).map(|n| w.code.set("key", Expr::Word(self.slot, (&from + n).into()))).collect()
-                }
-            };
-            for (n, key) in (0..).zip(keys) {
-                let position = w.code.set("position", &position + n);
-                let exists = w.code.set("exists", position.less(self.seen));
-                visit(w, &position, &key, &exists)?;
-            }
-            Ok(())
-        })
+impl Candidates {
+    /// The offset of the key of candidate `number` among the lists of slices. A list has keys and then as many positions.
+    fn place(&self, w: &mut Writer<'_>, number: &Expr, slices: &Slices) -> Expr {
+        // The last slice that begins with this candidate or an earlier one; empty slices begin with the next one's.
+        let slice = w.code.var("slice", 0u32);
+        let mut step = w.code.lanes / 2;
+        while step > 0 {
+            let begin = Expr::Shared((&slice + (self.before + step)).into());
+            let later = begin.greater(number);
+            w.code.assign(&slice, (&slice + step).unless(&later, slice.clone()));
+            step /= 2;
+        }
+        let begin = Expr::Shared((&slice + self.before).into());
+        w.code.set("listed", &slice * (2 * slices.positions) + number - begin)
     }
 }

@@ -5,6 +5,7 @@
 use weft_kern::{Format, Indexer, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
+use crate::forms::indexer_lanes::memory::{HELD, slice};
 use crate::gpu::Gpu;
 use crate::split::{PLAIN, Split, below, number};
 
@@ -19,6 +20,9 @@ const MOST_WORDS: u64 = 16 << 20;
 
 /// The most workgroups that take tokens in turn: enough for every GPU.
 const MOST_GROUPS: u64 = 512;
+
+/// The most tokens of a step whose choices are narrowed. With more, tokens alone keep a GPU busy.
+const FEW_CHOICES: usize = 8;
 
 /// Positions that a lane scores at a time: few where chunks have workgroups, because a short context has few chunks.
 const FEW_POSITIONS: usize = 2;
@@ -39,8 +43,14 @@ pub(crate) fn split(
         _ => indexer.k_len,
     };
     let reduce = MOST_SHARES.min(below(pieces)).min(together(gpu, number(lanes)) as usize);
-    let words = (max.tokens as u64).saturating_mul((indexer.most_positions(max.pages) / indexer.pool) as u64);
+    let positions = (indexer.most_positions(max.pages) / indexer.pool) as u64;
+    let words = (max.tokens as u64).saturating_mul(positions);
     let spread = scores(part, indexer, max) && max.tokens <= FEW_TOKENS && words <= MOST_WORDS;
+    let narrow = spread
+        && max.tokens <= FEW_CHOICES
+        && positions > u64::from(HELD) * lanes as u64
+        && words.saturating_mul(4) <= MOST_WORDS
+        && slice(positions, number(lanes)).is_some();
     let upcast = if spread { FEW_POSITIONS } else { MANY_POSITIONS };
     let chunk = lanes / reduce * upcast;
     Split {
@@ -49,6 +59,7 @@ pub(crate) fn split(
         upcast: number(upcast),
         chunk: number(chunk),
         spread,
+        narrow,
         ..PLAIN
     }
 }

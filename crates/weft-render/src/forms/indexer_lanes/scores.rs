@@ -96,12 +96,13 @@ impl Scores {
     }
 
     /// Scores the positions of the chunk that begins at `start`, and stores a key that orders like each score, from word `to` of a slot on.
+    /// With `tops`, also stores the largest key of the positions of each subgroup, from that word on.
     pub(super) fn chunk(
         &self,
         w: &mut Writer<'_>,
         token: &Token<'_>,
         start: &Expr,
-        (slot, to): (usize, &Expr),
+        (slot, to, tops): (usize, &Expr, Option<&Expr>),
     ) -> Result<(), Why> {
         let (reduce, upcast) = (token.split.reduce, token.split.upcast);
         let across = token.split.across(w.code.lanes);
@@ -128,15 +129,38 @@ impl Scores {
                 self.add(w, &positions, (&share, reduce), (&first, &h))
             })
         })?;
+        let Some(tops) = tops else {
+            for Scored { place, score, .. } in positions {
+                let exists = share.equal(0u32).both(&(start + &place).less(&end));
+                w.when(exists, |w| {
+                    let key = select::key(w, score);
+                    w.code.push(Stmt::Store(slot, to + place, key));
+                    Ok(())
+                })?;
+            }
+            return Ok(());
+        };
+        let mut top = Expr::U32(0);
         for Scored { place, score, .. } in positions {
-            let exists = share.equal(0u32).both(&(start + &place).less(&end));
-            w.when(exists, |w| {
-                let key = select::key(w, score);
+            let key = select::key(w, score);
+            let exists = w.code.set("exists", (start + &place).less(&end));
+            top = w.code.set("top", Expr::U32(0).unless(&exists, key.clone()).max(top));
+            w.when(share.equal(0u32).both(&exists), |w| {
                 w.code.push(Stmt::Store(slot, to + place, key));
                 Ok(())
             })?;
         }
-        Ok(())
+        // Lanes that share a score have the same.
+        let mut mask = reduce;
+        while mask < w.subgroup {
+            let other = w.shuffled(&top, mask);
+            top = w.code.set("top", top.max(other));
+            mask *= 2;
+        }
+        w.when((Expr::Lane % w.subgroup).equal(0u32), |w| {
+            w.code.push(Stmt::Store(slot, Expr::Lane / w.subgroup + tops, top));
+            Ok(())
+        })
     }
 
     /// Adds the weighted scores of a group of heads, which begins at `h` among those in workgroup memory.

@@ -5,6 +5,8 @@ use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
 use crate::forms::indexer_lanes::choice::Choice;
+use crate::forms::indexer_lanes::memory::{HELD, HELD_IN_TURN, Memory};
+use crate::forms::indexer_lanes::narrow;
 use crate::forms::indexer_lanes::scores::Scores;
 use crate::forms::indexer_lanes::token::Token;
 use crate::lower::before_wait::BeforeWait;
@@ -26,14 +28,13 @@ pub(crate) fn write(
     let Some(indexer) = part.indexer() else { return Err(Why::Form("has no indexer".into())) };
     let attend = indexer.attention();
     let of = (indexer, &attend, split);
-    if let Pass::InTurn { slot, at, groups } = pass {
+    if let Pass::InTurn { memory, groups } = pass {
         w.wait();
-        // A token's keys are those of whole chunks.
-        let own = w.code.set("own_keys", space.words_of_chunks(split.chunk) * group + at);
+        let own = w.code.set("own_keys", group * memory.words.next_multiple_of(4) + memory.at);
         return w.count("turn", (group.clone(), space.rows_now(), groups), |w, tile| {
             let place = space.place(&mut w.code, &tile);
             let token = Token::new(w, of, &place)?;
-            token.in_turn(w, part, &place, (slot, &own))
+            token.in_turn(w, part, &place, (&memory, &own))
         });
     }
     let place = space.place(&mut w.code, group);
@@ -42,21 +43,29 @@ pub(crate) fn write(
     before_wait.prologue(w, part, &place)?;
     let token = Token::new(w, of, &place)?;
     match (pass, &place.chunk) {
-        (Pass::Chunks { slot, at }, Some(chunk)) => {
-            let to = w.code.set("keys_at", place.chunk_row(chunk, &0u32.into(), 1) * split.chunk + at);
+        (Pass::Scores(memory), Some(chunk)) => {
+            let own = memory.of(w, &place);
             let start = w.code.set("chunk_start", token.context.start_of(chunk));
+            let to = w.code.set("keys_at", &own + &start);
+            let tops = memory.slices.map(|of| w.code.set("tops_at", own + of.tops + chunk * of.blocks));
             let scored = token.is_scored().both(&start.less(&token.context.seen));
             w.when(scored, |w| {
                 let scores = Scores::new(w, &token)?;
                 scores.begin(w, &token)?;
-                scores.chunk(w, &token, &start, (slot, &to))
+                scores.chunk(w, &token, &start, (memory.slot, &to, tops.as_ref()))
             })
         }
-        (Pass::Join { slot, at, .. }, _) => {
-            let keys = place.chunk_row(&0u32.into(), &0u32.into(), 1) * split.chunk + at;
-            let keys = w.code.set("keys_at", keys);
+        (Pass::Narrow(memory), Some(slice)) => {
+            let own = memory.of(w, &place);
+            match &memory.slices {
+                Some(slices) => narrow::write(w, &token, (&memory, &own), (slices, slice)),
+                None => Err(Why::Form("has no slices".into())),
+            }
+        }
+        (Pass::Choose(memory), _) => {
+            let own = memory.of(w, &place);
             let list = w.pool.alloc(place.cols());
-            w.when(token.is_scored(), |w| Choice::new(w, (slot, &keys), &token).write(w, list))?;
+            w.when(token.is_scored(), |w| Choice::new((&memory, &own), &token, (HELD, list)).write(w))?;
             token.all(w, list)?;
             store::program(w, part, &place, vec![list])
         }
@@ -69,6 +78,13 @@ pub(crate) fn write(
     }
 }
 
+impl Memory {
+    /// The first word of the workgroup's token.
+    fn of(&self, w: &mut Writer<'_>, place: &Place) -> Expr {
+        w.code.set("own_keys", place.tile_number() * self.words.next_multiple_of(4) + self.at)
+    }
+}
+
 impl Token<'_> {
     /// Scores the positions of all chunks, chooses, and runs the row program. `keys` is the workgroup's scratch memory.
     fn in_turn(
@@ -76,7 +92,7 @@ impl Token<'_> {
         w: &mut Writer<'_>,
         part: &Part,
         place: &Place,
-        (slot, keys): (usize, &Expr),
+        (memory, keys): (&Memory, &Expr),
     ) -> Result<(), Why> {
         let list = w.pool.alloc(place.cols());
         w.when(self.is_scored(), |w| {
@@ -85,12 +101,12 @@ impl Token<'_> {
             let all = (0u32.into(), self.context.seen.clone(), self.split.chunk);
             w.count("chunk_start", all, |w, start| {
                 let to = w.code.set("to_keys", keys + &start);
-                scores.chunk(w, self, &start, (slot, &to))
+                scores.chunk(w, self, &start, (memory.slot, &to, None))
             })?;
             // The choice overwrites the queries.
             w.code.push(Stmt::StorageBarrier);
             scores.free(w);
-            Choice::new(w, (slot, keys), self).write(w, list)
+            Choice::new((memory, keys), self, (HELD_IN_TURN, list)).write(w)
         })?;
         self.all(w, list)?;
         store::program(w, part, place, vec![list])?;

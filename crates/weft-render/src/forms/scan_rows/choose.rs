@@ -42,6 +42,7 @@ pub(crate) fn split(part: &Part, scan: &Scan, max: &Sizes, gpu: &Gpu, lanes: usi
         matrix: false,
         panels: false,
         picked: 0,
+        narrow: false,
     }
 }
 

@@ -20,10 +20,10 @@ const PREFACE: &str = "\
 # What is fused, by family
 
 For each model family the kernels of its layers, at the sizes of a published model (of a tiny one for `cohere2moe` and `muse-glimmer`) and
-with weights in Q4_0: what each kernel computes, and why what reads its results is not computed in it, too. On a GPU a kernel can be
-several launches: attention whose positions are spread over workgroups is two, and so is a kernel with an indexer if the context has more
-positions than it chooses. Decisions that depend on cost are those for a CPU with two threads whose speeds have not been measured. `weft
-explain MODEL --why` shows the same for a model of yours, on your device; [explain.md](explain.md) says how to read it.
+with weights in Q4_0: what each kernel computes, and why what reads its results is not computed in it, too. On a GPU a kernel can be several
+launches: attention whose positions are spread over workgroups is two, and so is a kernel with an indexer if the context has more positions
+than it chooses, or three in long contexts. Decisions that depend on cost are those for a CPU with two threads whose speeds have not been
+measured. `weft explain MODEL --why` shows the same for a model of yours, on your device; [explain.md](explain.md) says how to read it.
 
 This page is generated: `UPDATE_EXPECT=1 cargo test -p weft families`.
 ";

@@ -89,7 +89,7 @@ impl Placed {
                 let (split, space) = one(rows(RESULT_ROWS))?;
                 Some((split, space, Pass::Finish { slot, at }))
             }
-            Step::Sort | Step::Terms => None,
+            Step::Sort | Step::Terms | Step::Narrow => None,
         })
     }
 }
