@@ -11,9 +11,12 @@
 //! Functions may be as inaccurate as WebGPU allows (WGSL, "Accuracy of concrete floating point expressions"), in units in the last
 //! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, which make the tables of rotary embeddings, must
 //! be more accurate than the 2⁻¹¹ it allows.
+//!
+//! The errors of the scalars of a row travel as sums of the roundings that cause them ([`scalars`]), because some cancel.
 
 mod blocks;
 mod number;
+mod scalars;
 
 use weft_quant::{GgmlType, f16_to_f32};
 
@@ -79,8 +82,7 @@ impl Bar {
 
     /// The same, for a function that the device computes to within `ulps` units in the last place.
     fn within(value: f32, error: f64, ulps: f64) -> Bar {
-        let size = f64::from(value).abs() + error;
-        Bar { value, error: error + (ulps * ULP + 2.0 * U) * size + TINY }
+        Bar { value, error: error + rounding(value, error, ulps) }
     }
 
     /// A value about which nothing is known any more.
@@ -135,6 +137,11 @@ impl Bar {
             Bar::rounded(read, quant.abs() * scale_error + steps * (f64::from(scale) + scale_error))
         })
     }
+}
+
+/// The error of rounding a result with a propagated error of `error`, by both, if the device computes it to within so many ulps.
+fn rounding(value: f32, error: f64, ulps: f64) -> f64 {
+    (ulps * ULP + 2.0 * U) * (f64::from(value).abs() + error) + TINY
 }
 
 fn largest<const N: usize>(values: [f64; N]) -> f64 {

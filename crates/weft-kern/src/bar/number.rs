@@ -3,10 +3,11 @@
 use weft_ir::{Binary, Unary};
 use weft_quant::GgmlType;
 
+use super::scalars::Scalars;
 use super::{Bar, TINY, U, ULP, largest, sum_error};
 use crate::anchor;
 use crate::interp::{Attention, Indexing, Number};
-use crate::program::Format;
+use crate::program::{Format, Instr};
 use crate::q8;
 
 /// Relative error of a product besides its sum's: from rounding a block's scale, its minimum, and the sums these multiply.
@@ -40,6 +41,7 @@ impl Bar {
 
 impl Number for Bar {
     type Sum = Terms;
+    type Scalars = Scalars;
 
     const MAGNITUDES: bool = true;
 
@@ -102,6 +104,10 @@ impl Number for Bar {
     fn add(sum: &mut Terms, x: Bar, _: f32, magnitude: f64) {
         sum.sizes += x.size() * magnitude;
         sum.errors += x.error * magnitude;
+    }
+
+    fn scalar(scalars: &mut Scalars, at: usize, instr: &Instr, result: Bar) -> Bar {
+        scalars.add(at, instr, result)
     }
 
     fn product(value: f32, Terms { sizes, errors }: Terms, terms: usize) -> Bar {

@@ -3,6 +3,7 @@
 use weft_ir::{Binary, Unary};
 
 use crate::anchor::{Attention, Indexing};
+use crate::program::Instr;
 use crate::q8;
 
 /// A value of the interpreter, and what it carries: nothing (`f32`), or, say, a bound on the error of a device's value.
@@ -12,6 +13,9 @@ use crate::q8;
 pub trait Number: Copy {
     /// The state of a sum of products while it is added up.
     type Sum: Copy + Default;
+
+    /// What is known of the scalars of a row together.
+    type Scalars: Default;
 
     /// Whether [`add`](Number::add) needs the magnitudes of weights, which cost about as much as the weights themselves.
     const MAGNITUDES: bool = false;
@@ -49,6 +53,12 @@ pub trait Number: Copy {
     /// Adds `x · weight` to a sum. `magnitude` is that of the terms that the weight is computed from: its own, or
     /// `|scale · q| + |minimum|`. It is 0 unless [`MAGNITUDES`](Number::MAGNITUDES).
     fn add(sum: &mut Self::Sum, x: Self, weight: f32, magnitude: f64);
+
+    /// The scalar that instruction `at` of a row program returned, with what follows from the scalars before it.
+    fn scalar(scalars: &mut Self::Scalars, at: usize, instr: &Instr, result: Self) -> Self {
+        let _ = (scalars, at, instr);
+        result
+    }
 
     /// The result of a sum of `terms` products.
     fn product(value: f32, sum: Self::Sum, terms: usize) -> Self {
@@ -89,6 +99,7 @@ pub trait Number: Copy {
 
 impl Number for f32 {
     type Sum = ();
+    type Scalars = ();
 
     fn exact(value: f32) -> f32 {
         value

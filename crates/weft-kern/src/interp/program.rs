@@ -39,8 +39,9 @@ pub(crate) fn program<N: Number>(
     stored: &mut Vec<Stored<N>>,
 ) -> Result<Vec<Vec<N>>, String> {
     let mut values: Vec<Vec<N>> = Vec::with_capacity(body.len());
-    for instr in body {
-        let value = match instr {
+    let mut scalars = N::Scalars::default();
+    for (at, instr) in body.iter().enumerate() {
+        let mut value = match instr {
             Instr::Const(v) => vec![N::exact(v.0)],
             Instr::Acc(i) => results[*i].clone(),
             Instr::Load { view, indexed, len } => {
@@ -75,6 +76,9 @@ pub(crate) fn program<N: Number>(
                 Vec::new()
             }
         };
+        if let [scalar] = &mut value[..] {
+            *scalar = N::scalar(&mut scalars, at, instr, *scalar);
+        }
         values.push(value);
     }
     Ok(values)

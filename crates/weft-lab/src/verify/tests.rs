@@ -53,9 +53,7 @@ fn the_cpu_is_right_on_every_model() {
         let [values, compared, unknown] = [sum(|c| c.values), sum(|c| c.compared), sum(|c| c.unknown)];
         println!("{name}: {compared} of {values} values, {unknown} unknown, worst {worst:.3}");
         assert!(worst > 0.0, "the device does round");
-        // A bound that doubles at each of 20 normalisations of residual streams says nothing of what is computed with them.
-        let most = if name == "glm5-next-tiny-q4_0" { compared / 8 } else { compared / 20 };
-        assert!(compared > 10_000 && unknown < most, "{name}: {compared} compared, {unknown} not");
+        assert!(compared > 10_000 && unknown < compared / 20, "{name}: {compared} compared, {unknown} not");
         // Where many layers are equal, some are verified.
         let many =
             ["ds2", "gemma3", "smollm3-odd", "muse-glimmer-odd"].iter().any(|many| name.starts_with(many));
