@@ -5,6 +5,7 @@
 mod deepseek;
 mod gemma3;
 mod glm4moe;
+mod glm_dsa;
 mod gpt_oss;
 mod kimi;
 mod llama;
@@ -34,6 +35,7 @@ const FAMILIES: &[&Family] = &[
     &deepseek::GLM_LITE,
     &deepseek::MISTRAL4,
     &glm4moe::GLM4_MOE,
+    &glm_dsa::GLM_DSA,
     &kimi::KIMI_LINEAR,
     &kimi::LING3,
     &phi3::PHI3,

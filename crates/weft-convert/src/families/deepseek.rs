@@ -79,7 +79,7 @@ pub(super) struct Latent {
     /// Layers before those with a mixture.
     pub(super) dense: u32,
     /// `q_lora_rank`: the rank of queries; without it, they are one product.
-    query_rank: Option<u64>,
+    pub(super) query_rank: Option<u64>,
     /// `kv_lora_rank`: the width of the latent row.
     pub(super) rank: u64,
     /// `qk_nope_head_dim`: the part of a head that is not rotated.
@@ -188,6 +188,15 @@ impl Latent {
 
 /// Writes a model and `more` layers for multi-token prediction.
 fn latent(model: &mut Model<'_>, more: u32) -> Result<()> {
+    latent_with(model, more, |_, _| Vec::new())
+}
+
+/// The same with more rules for each layer.
+pub(super) fn latent_with(
+    model: &mut Model<'_>,
+    more: u32,
+    besides: impl Fn(&Latent, u32) -> Vec<Rule>,
+) -> Result<()> {
     let config = model.config;
     // A mixture in every layer but the first ones.
     require(config, "moe_layer_freq", 1)?;
@@ -199,6 +208,7 @@ fn latent(model: &mut Model<'_>, more: u32) -> Result<()> {
     }
     for layer in 0..layers + more {
         let mut rules = latent.attention();
+        rules.extend(besides(&latent, layer));
         if layer < latent.dense {
             rules.extend(gated(latent.sizes.hidden, latent.sizes.inner));
         } else {

@@ -3,6 +3,7 @@
 mod damaged;
 mod fixtures;
 mod hybrids;
+mod indexers;
 mod support;
 mod templates;
 mod unsayable;
