@@ -1,12 +1,13 @@
 //! LoRA adapters that requests choose, over HTTP: by llama.cpp's field, and by a name in place of the model's in every API.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use weft_engine::AdapterFile;
-use weft_gguf::{Gguf, Metadata, Value as Key, Writer};
+use weft_gguf::Gguf;
 use weft_serve::{ModelSource, Server};
 
+use super::adapter::write;
 use super::support::{Answer, Running, fixture, options};
 
 const MODEL: &str = "glm-tiny-q4_0.gguf";
@@ -43,34 +44,6 @@ impl Adapters {
         options.engine = options.engine.adapters(self.files.clone());
         Running::start(options).ready()
     }
-}
-
-/// Writes an adapter for all matrices of attention.
-fn write(path: &Path, model: &Gguf, rank: usize) {
-    let mut metadata = Metadata::new();
-    metadata.insert("general.type", Key::String("adapter".into()));
-    metadata.insert("adapter.type", Key::String("lora".into()));
-    let architecture = model.metadata().require_str("general.architecture").unwrap();
-    metadata.insert("general.architecture", Key::String(architecture.into()));
-    let mut random = weft_random::Random::named(rank as u64, "adapter");
-    let float = model.tensors().iter().find(|tensor| tensor.ty.name() == "f32").unwrap().ty;
-    let mut tensors = Vec::new();
-    let adapted = |name: &str| ["attn_output.weight", "attn_q.weight"].iter().any(|end| name.ends_with(end));
-    for tensor in model.tensors().iter().filter(|tensor| adapted(&tensor.name)) {
-        for (which, shape) in
-            [("lora_a", [tensor.shape[0], rank as u64]), ("lora_b", [rank as u64, tensor.shape[1]])]
-        {
-            let mut value = || 0.4 * (random.below(2001) as f32 / 1000.0 - 1.0);
-            let bytes: Vec<u8> = (0..shape[0] * shape[1]).flat_map(|_| value().to_le_bytes()).collect();
-            tensors.push((format!("{}.{which}", tensor.name), shape, bytes));
-        }
-    }
-    assert!(!tensors.is_empty());
-    let mut writer = Writer::new(metadata).unwrap();
-    tensors.iter().for_each(|(name, shape, _)| writer.declare(name, float, shape).unwrap());
-    let mut data = writer.create(path).unwrap();
-    tensors.iter().for_each(|(name, _, bytes)| data.write(name, bytes).unwrap());
-    data.finish().unwrap();
 }
 
 /// A completion, with more fields.

@@ -1,5 +1,6 @@
 //! The server from outside: real sockets, small models.
 
+mod adapter;
 mod chat;
 mod clients;
 mod control;

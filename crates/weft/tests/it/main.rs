@@ -1,6 +1,8 @@
 //! Tests of the whole program: what it prints and writes. No test needs the network, or a model outside the repository.
 
 mod ablate;
+#[path = "../../../weft-serve/tests/it/adapter.rs"]
+mod adapter;
 mod arguments;
 mod built_in;
 mod cache;

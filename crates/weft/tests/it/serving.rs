@@ -1,6 +1,8 @@
 //! `weft serve` as a process: signals, and what a killed one leaves on disk.
 #![cfg(unix)]
 
+mod adapters;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
