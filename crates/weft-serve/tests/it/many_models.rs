@@ -2,11 +2,9 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use weft_host::resident_memory;
 use weft_serve::{ModelSource, ServeOptions};
 
 use super::support::{Answer, Running, fixture, options, request_bytes};
@@ -76,134 +74,6 @@ fn long(server: &Running, model: &str) -> TcpStream {
 fn running(server: &Running, model: &str) -> bool {
     let props = server.get("/props").json();
     props["requests"].as_array().unwrap().iter().any(|one| one["model"] == model && one["state"] == "reply")
-}
-
-/// What the clients of random requests found.
-#[derive(Default)]
-struct Findings {
-    /// The number of replies of each model that ended.
-    ended: [usize; 3],
-    /// The number of requests that were left.
-    left: usize,
-    /// How long replies waited for their model, in milliseconds, by their answers.
-    waits: Vec<u64>,
-}
-
-impl Findings {
-    /// Prints them, with the memory of the process in MB, which was measured at equal distances.
-    fn print(&mut self, memory: &[f64]) {
-        println!(
-            "{:?} replies ended, {} of them waited for a model, {} were left",
-            self.ended,
-            self.waits.len(),
-            self.left
-        );
-        self.waits.sort_unstable();
-        let at = |percent: usize| {
-            self.waits.get((self.waits.len() * percent / 100).min(self.waits.len().max(1) - 1))
-        };
-        println!(
-            "waits in ms: median {:?}, 95 % {:?}, 99 % {:?}, longest {:?}",
-            at(50),
-            at(95),
-            at(99),
-            at(100)
-        );
-        println!("resident memory in MB, in each tenth of the time: {:.1?}", tenths(memory));
-    }
-}
-
-/// The means of each tenth of measurements.
-fn tenths(all: &[f64]) -> Vec<f64> {
-    all.chunks(all.len().div_ceil(10).max(1))
-        .map(|part| part.iter().sum::<f64>() / part.len() as f64)
-        .collect()
-}
-
-/// A client that sends random requests until the end, and leaves a third of them.
-fn client(server: &Running, client: u64, alone: &[Vec<String>], end: Instant, findings: &Mutex<Findings>) {
-    let mut random = weft_random::Random::named(client + 1, "client");
-    let mut below = |end: usize| random.below(end);
-    while Instant::now() < end {
-        let (at, seed, stream) = (below(3), below(4), below(2) == 0);
-        let body = ask(FILES[at].0, seed as u64, stream);
-        let connection = send(server, "/v1/completions", &body);
-        if below(3) == 0 {
-            std::thread::sleep(Duration::from_millis(below(300) as u64));
-            drop(connection);
-            findings.lock().unwrap().left += 1;
-            continue;
-        }
-        let answer = Answer::read(connection);
-        assert_eq!(text(&answer, stream), alone[at][seed], "{body}");
-        let mut findings = findings.lock().unwrap();
-        findings.ended[at] += 1;
-        findings.waits.extend(answer.header("x-weft-model-wait-ms").map(|wait| wait.parse::<u64>().unwrap()));
-    }
-}
-
-/// Random requests, of which a third is left: no reply differs from the one alone, no moment has three models, and memory does not grow.
-/// `WEFT_MODELS_SECONDS` is how long.
-#[test]
-fn random_requests_to_three_models_in_memory_for_two() {
-    let seconds = std::env::var("WEFT_MODELS_SECONDS").map_or(8, |seconds| seconds.parse().unwrap());
-    let alone: Vec<Vec<String>> = FILES
-        .iter()
-        .map(|(name, _)| {
-            let server = three(|options| options.limits.memory = None);
-            (0..4).map(|seed| text(&server.post("/v1/completions", &ask(name, seed, false)), false)).collect()
-        })
-        .collect();
-    let server = three(|_| {});
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let findings = Mutex::new(Findings::default());
-    let mut resident = Vec::new();
-    std::thread::scope(|scope| {
-        for number in 0..6 {
-            let (server, alone, findings) = (&server, &alone, &findings);
-            scope.spawn(move || client(server, number, alone, end, findings));
-        }
-        scope.spawn(|| {
-            while Instant::now() < end {
-                let loaded = ["loaded", "unloading"].map(|status| with_status(&server, status).len());
-                // The list is not of one moment: a model can be counted before another took its place.
-                let taken: u64 = memory(&server);
-                assert!(loaded[0] <= 3 && taken <= limit(&server), "{loaded:?} {taken}");
-                resident.push(resident_memory(std::process::id()).unwrap_or(0) as f64 / 1e6);
-                std::thread::sleep(Duration::from_millis(if seconds < 60 { 5 } else { 200 }));
-            }
-        });
-    });
-    let mut findings = findings.into_inner().unwrap();
-    findings.print(&resident);
-    let Findings { ended, left, waits } = findings;
-    assert!(ended.iter().all(|count| *count > 0) && left > 0 && !waits.is_empty(), "{ended:?} {left}");
-    // Nothing is left behind: each model answers, and no request is in work.
-    for (at, (name, _)) in FILES.iter().enumerate() {
-        assert_eq!(text(&server.post("/v1/completions", &ask(name, 1, false)), false), alone[at][1]);
-    }
-    // The thread of a model takes a request off its list after it has answered.
-    let begun = Instant::now();
-    while server.get("/props").json()["requests"] != json!([]) {
-        assert!(begun.elapsed() < Duration::from_secs(10), "{}", server.get("/props").body);
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    if seconds >= 300 {
-        // The first tenth fills the memory that allocators keep.
-        let tenths = tenths(&resident);
-        assert!(tenths[9] < 1.05 * tenths[1], "memory grows: {tenths:.1?}");
-    }
-}
-
-/// The memory of all models that are loaded or to be unloaded, by one answer.
-fn memory(server: &Running) -> u64 {
-    let list = server.get("/v1/models").json();
-    let models = list["data"].as_array().unwrap().iter().filter(|model| model["loaded"] == true);
-    models.map(|model| model["memory_bytes"].as_u64().unwrap()).sum()
-}
-
-fn limit(server: &Running) -> u64 {
-    server.get("/props").json()["limits"]["memory_bytes"].as_u64().unwrap()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod adapters;
+mod three;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
