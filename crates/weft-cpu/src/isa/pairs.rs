@@ -76,6 +76,10 @@ pub(crate) trait Pairs: Lanes {
     /// `x · m / 512` for signed bytes `x`, rounded to nearest, ties up; only the low 16 bits of the result count.
     fn widen(self, x: &[u8; 32], m: Self::Bytes) -> Self::Bytes;
 
+    /// `(x − 16) · m / 64 + c` for numbers `x` of 5 bits, rounded and kept as by [`widen`](Self::widen). Their lower bits are halves of
+    /// `low`'s bytes, first all lower halves, then all upper ones; their fifth bits are those of `high`, from the lowest of its first byte.
+    fn widen_fives(self, low: &[u8; 16], high: &[u8; 4], m: Self::Bytes, c: Self::Bytes) -> Self::Bytes;
+
     /// Pairs of a number of `a` and one of `b`, in order.
     fn interleave(self, a: Self::Bytes, b: Self::Bytes) -> [Self::Bytes; 2];
 
@@ -139,12 +143,14 @@ mod tests {
             let other = Line(std::array::from_fn(|i| f32::from(b[i]) * 0.9999));
             let [lo, hi] = simd.interleave(simd.numbers(a), simd.numbers(b));
             let small: [u8; 32] = std::array::from_fn(|i| c[i] as u8);
+            let (low, high) = (small.first_chunk().unwrap(), small.last_chunk().unwrap());
             for x in [
                 simd.numbers(a),
                 simd.repeat(a.as_chunks().0.last().unwrap()),
                 simd.pair(&[b[5], b[6]]),
                 simd.lower_halves(simd.load(&line), simd.load(&other)),
                 simd.widen(&small, simd.numbers(b)),
+                simd.widen_fives(low, high, simd.numbers(b), simd.numbers(a)),
                 lo,
                 hi,
             ] {
@@ -201,12 +207,19 @@ mod tests {
                 let exact = f64::from(c[i] as i8) * f64::from(b[i]) / 512.0;
                 (exact + 0.5).floor() as i64 as i16
             };
+            let five = |i: usize| {
+                let low = (c[i % 16] >> (i / 16 * 4)) & 15;
+                let high = (c[28 + i / 8] >> (i % 8)) & 1;
+                let exact = f64::from(low + 16 * high - 16) * f64::from(b[i]) / 64.0;
+                ((exact + 0.5).floor() as i64 + i64::from(a[i])) as i16
+            };
             let numbers = vec![
                 a,
                 std::array::from_fn(|i| a[24 + i % 8]),
                 std::array::from_fn(|i| b[5 + i % 2]),
                 std::array::from_fn(|i| [line, other][i / 16][i % 16].to_bits() as i16),
                 std::array::from_fn(widened),
+                std::array::from_fn(five),
                 std::array::from_fn(|i| [a, b][i % 2][i / 2]),
                 std::array::from_fn(|i| [a, b][i % 2][16 + i / 2]),
             ];

@@ -198,6 +198,18 @@ impl Pairs for Portable {
     }
 
     #[inline(always)]
+    fn widen_fives(self, low: &[u8; 16], high: &[u8; 4], m: [u8; 64], c: [u8; 64]) -> [u8; 64] {
+        let (m, c, high) = (halves(&m), halves(&c), u32::from_le_bytes(*high));
+        let number = |i: usize| {
+            let low = i32::from(low[i % 16] >> (i / 16 * 4)) & 15;
+            low + 16 * ((high >> i) as i32 & 1) - 16
+        };
+        bytes(std::array::from_fn(|i| {
+            (((number(i) * i32::from(m[i]) + (1 << 5)) >> 6) as i16).wrapping_add(c[i])
+        }))
+    }
+
+    #[inline(always)]
     fn interleave(self, a: [u8; 64], b: [u8; 64]) -> [[u8; 64]; 2] {
         let both = [halves(&a), halves(&b)];
         std::array::from_fn(|half| bytes(std::array::from_fn(|i| both[i % 2][16 * half + i / 2])))

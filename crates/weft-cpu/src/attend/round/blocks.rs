@@ -95,28 +95,6 @@ pub(in crate::attend) fn with_scale<S: Simd, B: Scaled<BYTES>, const BYTES: usiz
     top * (B::UNIT / limits.number)
 }
 
-/// The 5-bit numbers of a block of `q5_1`, minus 16, times 8.
-#[inline(always)]
-fn five_bits(block: &[u8; BYTES_5]) -> [u8; 32] {
-    /// Bit `j` of byte `j`, and what carries it into the byte's highest bit.
-    const BITS: u64 = 0x8040_2010_0804_0201;
-    const CARRY: u64 = 0x0040_6070_787c_7e7f;
-    let mut high = [[0; 8]; 4];
-    for (j, byte) in high.iter_mut().enumerate() {
-        let each = u64::from(block[4 + j]).wrapping_mul(0x0101_0101_0101_0101) & BITS;
-        *byte = (each.wrapping_add(CARRY) & 0x8080_8080_8080_8080).to_le_bytes();
-    }
-    let high = high.as_flattened();
-    let mut quants = [0; 32];
-    for j in 0..16 {
-        let packed = block[8 + j];
-        // Flipping the highest bit subtracts 16.
-        quants[j] = ((packed << 3) & 0x78) ^ high[j] ^ 0x80;
-        quants[j + 16] = ((packed >> 1) & 0x78) ^ high[j + 16] ^ 0x80;
-    }
-    quants
-}
-
 /// Rounds a row of `q5_1`. `room` has two values for each block. Returns the row's scale.
 #[inline(always)]
 pub(in crate::attend) fn with_minimum<S: Simd>(
@@ -152,11 +130,11 @@ pub(in crate::attend) fn with_minimum<S: Simd>(
         simd.store(simd.mul_add(simd.load(centre), inverse, round), &mut centre.0);
         for i in 0..blocks.len() {
             let [m, middle] = [step.0[i].to_bits() as i16, centre.0[i].to_bits() as i16];
-            let numbers = simd.widen(&five_bits(&blocks[i]), simd.pair(&[m; 2]));
+            let (Some(high), Some(low)) = (blocks[i][4..].first_chunk(), blocks[i].last_chunk()) else {
+                continue;
+            };
+            let numbers = simd.widen_fives(low, high, simd.pair(&[m; 2]), simd.pair(&[middle; 2]));
             simd.store_numbers(numbers, &mut out[i]);
-            for number in &mut out[i].0 {
-                *number = number.wrapping_add(middle);
-            }
         }
     }
     scale

@@ -118,6 +118,32 @@ impl Pairs for Neon {
     }
 
     #[inline(always)]
+    fn widen_fives(
+        self,
+        low: &[u8; 16],
+        high: &[u8; 4],
+        m: [uint8x16_t; 4],
+        c: [uint8x16_t; 4],
+    ) -> [uint8x16_t; 4] {
+        /// Each bit of a byte in a byte of its own.
+        const BIT: [u8; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+        // SAFETY: see above the impl.
+        unsafe {
+            let bit = vld1_u8(BIT.as_ptr());
+            each!(i => {
+                let eight = vld1_u8(low[8 * (i % 2)..].as_ptr());
+                let eight = if i < 2 { vand_u8(eight, vdup_n_u8(15)) } else { vshr_n_u8::<4>(eight) };
+                // A number without its fifth bit is 16 less: the upper half of its byte is ones.
+                let clear = vceqz_u8(vand_u8(vdup_n_u8(high[i]), bit));
+                let x = vreinterpret_s8_u8(vorr_u8(eight, vshl_n_u8::<4>(clear)));
+                // Twice the product of 512 x and m, divided by 2¹⁶.
+                let x = vshlq_n_s16::<9>(vmovl_s8(x));
+                bytes(vaddq_s16(vqrdmulhq_s16(x, numbers(m[i])), numbers(c[i])))
+            })
+        }
+    }
+
+    #[inline(always)]
     fn interleave(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [[uint8x16_t; 4]; 2] {
         // SAFETY: see above the impl.
         unsafe {

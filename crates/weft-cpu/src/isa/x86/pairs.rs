@@ -93,6 +93,17 @@ impl Pairs for Avx512 {
     }
 
     #[inline(always)]
+    fn widen_fives(self, low: &[u8; 16], high: &[u8; 4], m: __m512i, c: __m512i) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe {
+            // A number without its fifth bit is 16 less: the upper half of its byte is ones.
+            let less = _mm256_maskz_set1_epi8(!u32::from_le_bytes(*high), -16);
+            let x = _mm512_cvtepi8_epi16(_mm256_or_si256(nibbles(low), less));
+            _mm512_add_epi16(_mm512_mulhrs_epi16(_mm512_slli_epi16::<9>(x), m), c)
+        }
+    }
+
+    #[inline(always)]
     fn interleave(self, a: __m512i, b: __m512i) -> [__m512i; 2] {
         // SAFETY: see above the impl.
         unsafe {
@@ -251,6 +262,26 @@ impl<const VNNI: bool> Pairs for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn widen_fives(self, low: &[u8; 16], high: &[u8; 4], m: [__m256i; 2], c: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            // Each bit in a byte of its own; a number without its fifth bit is 16 less: the upper half of its byte is ones.
+            let bytes = _mm256_set1_epi32(i32::from_le_bytes(*high));
+            let each =
+                _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+            let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+            let bits = _mm256_and_si256(_mm256_shuffle_epi8(bytes, each), bit);
+            let clear = _mm256_cmpeq_epi8(bits, _mm256_setzero_si256());
+            let x = _mm256_or_si256(nibbles(low), _mm256_and_si256(clear, _mm256_set1_epi8(-16)));
+            let a = _mm256_cvtepi8_epi16(_mm256_castsi256_si128(x));
+            let b = _mm256_cvtepi8_epi16(_mm256_extracti128_si256::<1>(x));
+            let (a, b) = (_mm256_slli_epi16::<9>(a), _mm256_slli_epi16::<9>(b));
+            let (a, b) = (_mm256_mulhrs_epi16(a, m[0]), _mm256_mulhrs_epi16(b, m[1]));
+            [_mm256_add_epi16(a, c[0]), _mm256_add_epi16(b, c[1])]
+        }
+    }
+
+    #[inline(always)]
     fn interleave(self, a: [__m256i; 2], b: [__m256i; 2]) -> [[__m256i; 2]; 2] {
         // SAFETY: see above the impl.
         unsafe { [pairs(a[0], b[0]), pairs(a[1], b[1])] }
@@ -273,6 +304,19 @@ impl<const VNNI: bool> Pairs for Avx2<VNNI> {
             _mm256_storeu_si256(to.as_mut_ptr().cast(), x[0]);
             _mm256_storeu_si256(to[8..].as_mut_ptr().cast(), x[1]);
         }
+    }
+}
+
+/// The halves of sixteen bytes: first all lower ones, then all upper ones.
+///
+/// # Safety
+/// AVX2 must be enabled where this is inlined.
+#[inline(always)]
+unsafe fn nibbles(bytes: &[u8; 16]) -> __m256i {
+    // SAFETY: the caller's promise; the load is of the whole array.
+    unsafe {
+        let low = _mm_loadu_si128(bytes.as_ptr().cast());
+        _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16::<4>(low), low), _mm256_set1_epi8(15))
     }
 }
 
