@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Puts the embeddings of `weft serve` and llama-server side by side: the same file, the same texts in one request, in turns, every sample kept.
+"""Puts the embeddings of `weft serve` and llama-server side by side: the same file and texts, one request for all, in turns.
 
     python bench/peers/embeddings.py --weft target/release/weft --llama-server llama-server --model embedding.gguf --out runs.json
 
-Each turn starts a server anew, sends one request to warm it up and then as many as asked for, each with other texts, so that no cache helps.
+Each turn starts a server anew and sends one request that does not count, and then as many as asked for, each with other texts, so that
+no cache helps.
 Prints a Markdown table of medians and ratios, and how far the embeddings of both agree.
 """
 
@@ -82,8 +83,8 @@ def lines(arguments):
     """The command line of each server, without its port."""
     threads, tokens = str(arguments.threads), str(arguments.tokens)
     weft = [arguments.weft, "serve", arguments.model, "--pooling", "last", "-c", "2048", "--kv-tokens", tokens, "--threads", threads]
-    llama = [arguments.llama_server, "-m", arguments.model, "--embeddings", "--pooling", "last", "-c", tokens, "-t", threads, "-tb", threads]
-    llama += ["-fa", "on"]
+    llama = [arguments.llama_server, "-m", arguments.model, "--embeddings", "--pooling", "last", "-c", tokens, "-fa", "on"]
+    llama += ["-t", threads, "-tb", threads]
     found = {"weft": weft + arguments.weft_option, "llama-server": llama}
     for slots in arguments.slots:
         batch = ["-np", str(slots), "-kvu", "-b", "2048", "-ub", "2048"]
@@ -136,7 +137,8 @@ def main():
     weft = {of: middle("weft", lambda one: one[of] / one["tokens"]) for of in ("seconds", "cpu")}
     print("| server | tokens/s | texts/s | Weft's rate to it | by processor time | least cosine to Weft's |\n|---|--:|--:|--:|--:|--:|")
     for name in samples:
-        tokens, per_text = middle(name, lambda one: one["tokens"] / one["seconds"]), middle(name, lambda one: arguments.texts / one["seconds"])
+        tokens = middle(name, lambda one: one["tokens"] / one["seconds"])
+        per_text = middle(name, lambda one: arguments.texts / one["seconds"])
         ratios = [middle(name, lambda one: one[of] / one["tokens"]) / weft[of] if weft[of] else math.nan for of in ("seconds", "cpu")]
         least = min(cosine(a, b) for a, b in zip(first["weft"], first[name]))
         print(f"| {name} | {tokens:.0f} | {per_text:.1f} | {ratios[0]:.2f} | {ratios[1]:.2f} | {least:.5f} |")
