@@ -148,8 +148,8 @@ fn watch(server: &Serving, limit: u64, end: Instant, pause: Duration) -> Vec<f64
     resident
 }
 
-/// No reply differs from the one alone, whatever is loaded, unloaded, and left meanwhile. `WEFT_MODELS_SECONDS` is how long it runs; from 300
-/// on, memory must not grow.
+/// No reply differs from the one alone, whatever is loaded, unloaded, and left meanwhile. `WEFT_MODELS_SECONDS` is how long it runs; from
+/// 300 on, memory must not grow.
 #[test]
 fn random_requests_to_three_models_in_memory_for_two() {
     let seconds = std::env::var("WEFT_MODELS_SECONDS").map_or(8, |seconds| seconds.parse().unwrap());
