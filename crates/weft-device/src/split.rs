@@ -8,6 +8,7 @@
 //! copied before, so a device that runs asynchronously computes while the other one does.
 
 mod cuts;
+mod cutting;
 mod order;
 mod steps;
 mod streams;
