@@ -26,7 +26,7 @@ pub(crate) struct Rounds {
 }
 
 /// The least cost of a stretch after the first, in picoseconds. Beginning one takes 2 to 5 µs, until memory delivers at its rate: stretches
-/// of 2 µs cost 4 to 6 % of replies on two threads, and 18 % on sixteen (`bench/runs/2026-11-30-stretches.md`).
+/// of 2 µs cost 4 to 5 % of replies on two threads, and 18 % on sixteen (`bench/runs/2026-11-30-stretches.md`).
 const LEAST: u64 = 256_000_000;
 
 /// The most rounds after the first: a stretch of the last is a thread's share of all work divided by two to this power.

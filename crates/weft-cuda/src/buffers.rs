@@ -86,15 +86,24 @@ impl HostMemory {
         if back.bytes() < out.len() {
             *back = PinnedMemory::zeroed(&self.context, out.len().next_power_of_two())?;
         }
-        let mut at = 0;
-        for (memory, Range { start, end }) in from {
-            memory.read(start, &mut back, at, end - start)?;
-            at += end - start;
-        }
+        read_all(from, &mut back)?;
         self.context.wait()?;
         out.copy_from_slice(&back.as_slice()[..out.len()]);
         Ok(())
     }
+}
+
+/// Begins to copy ranges of memories out, one after another, after all work before.
+pub(crate) fn read_all<'m>(
+    from: impl Iterator<Item = (&'m DeviceMemory, Range<usize>)>,
+    to: &mut PinnedMemory,
+) -> Result<(), Failure> {
+    let mut at = 0;
+    for (memory, Range { start, end }) in from {
+        memory.read(start, to, at, end - start)?;
+        at += end - start;
+    }
+    Ok(())
 }
 
 /// A weight on the card: as it is, or in tiles if it is quantised, since kernels read quantised weights in tiles only. `error` describes

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use weft_device::DeviceError;
 
+use crate::buffers::read_all;
 use crate::driver::{Context, DeviceMemory, Event, Failure, PinnedMemory};
 use crate::error::error;
 
@@ -52,12 +53,7 @@ impl Crossing {
             return Err(DeviceError::Usage(format!("{bytes} bytes are fetched where {room} are reserved")));
         }
         self.bytes = bytes;
-        let mut at = 0;
-        let copied = from.into_iter().try_for_each(|(memory, Range { start, end })| {
-            memory.read(start, &mut self.memory, at, end - start)?;
-            at += end - start;
-            Ok(())
-        });
+        let copied = read_all(from, &mut self.memory);
         let recorded = copied.and_then(|()| self.context.record(&self.there));
         recorded.map_err(|failure| error(&self.device, "to read buffers", bytes, &failure))
     }

@@ -212,10 +212,10 @@ impl SplitDevice {
                 let found = !current[copy.to as usize] && current[copy.to.other() as usize];
                 if found { self.cross(copy) } else { Ok(()) }
             }
-            Step::Run(Side::First, program) => self.sides[0].replay(*program, sizes),
+            Step::Run(Side::First, program) => self.sides[Side::First as usize].replay(*program, sizes),
             Step::Run(Side::Second, program) => {
                 let start = Instant::now();
-                let done = self.sides[1].replay(*program, sizes);
+                let done = self.sides[Side::Second as usize].replay(*program, sizes);
                 self.crossings.second += start.elapsed();
                 done
             }

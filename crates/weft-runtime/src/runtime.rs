@@ -22,6 +22,7 @@ use weft_pack::{OnReport, fingerprint};
 use weft_text::Tokenizer;
 
 use crate::compile::{Class, Shared, compile};
+use crate::devices::uses::KeptUses;
 use crate::error::Error;
 use crate::fit;
 use crate::fit::layers::Opened;
@@ -132,7 +133,10 @@ impl Runtime {
             }
         };
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
-        let kept = options.device_folder().map(|folder| (folder, fingerprint(model.gguf())));
+        let kept = |experts: usize| {
+            let folder = options.device_folder()?;
+            Some(KeptUses::new(folder, fingerprint(model.gguf()), experts))
+        };
         let slots = ExpertSlots::new(&mut *device, &shared, &planned.segments, kept)?;
         if options.commit {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;

@@ -21,7 +21,7 @@ use crate::sizes::{Beside, OffloadedExperts, SecondPart};
 const SMALL: u64 = 8;
 
 /// What a layer's crossing to the CPU and back costs, as bytes that the CPU reads meanwhile, and what it costs more for each expert that a
-/// token chooses: 80 and 125 µs of 110 GB/s for four and eight, in `bench/runs/2026-11-30-experts-in-slots.md`.
+/// token chooses: 80 and 125 µs of 110 GB/s for four and eight, in `bench/runs/2026-11-30-crossings.md`.
 const CROSSING: f64 = 4e6;
 const EACH: f64 = 1.2e6;
 

@@ -5,7 +5,6 @@
 //! placement changes a bit.
 
 use std::ops::Range;
-use std::path::Path;
 
 use weft_device::{Device, RowsCopied};
 use weft_models::Segment;
@@ -88,7 +87,7 @@ struct Layer {
 
 impl ExpertSlots {
     /// The experts that the last run used most in slots, else the first ones, as they were loaded. `None` if the model has none. `kept` is
-    /// the folder where counts are kept, and the model's fingerprint.
+    /// asked where the counts of a layer's experts are kept, only if there are slots: it identifies the model, which reads parts of it.
     ///
     /// # Errors
     /// Those of the device.
@@ -96,7 +95,7 @@ impl ExpertSlots {
         device: &mut dyn Device,
         shared: &Shared,
         segments: &[Segment],
-        kept: Option<(&Path, u64)>,
+        kept: impl FnOnce(usize) -> Option<KeptUses>,
     ) -> Result<Option<ExpertSlots>, Error> {
         let Some(buffers) = shared.slots else { return Ok(None) };
         let SlotLayout { layers, experts, slots, chosen } = buffers.layout;
@@ -128,7 +127,7 @@ impl ExpertSlots {
             table: Vec::with_capacity(4 * buffers.layout.table()),
             rows: Vec::with_capacity(experts),
             used: SlotUse::default(),
-            kept: kept.map(|(folder, model)| KeptUses::new(folder, model, experts)),
+            kept: kept(experts),
             buffers,
         };
         for layer in 0..layers {
