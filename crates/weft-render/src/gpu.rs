@@ -72,6 +72,8 @@ pub struct Gpu {
     /// Whether it multiplies four bytes by four and adds the products in one instruction. Without it they are computed in floats, which
     /// hold them exactly.
     pub dot4: bool,
+    /// Whether it picks any four of the bytes of two words in one instruction. Then quants that are numbers of values are looked up so.
+    pub picks_bytes: bool,
     /// Whether lanes can store different words of a vector at the same time. WGSL lets a store of one word write the whole
     /// vector (gpuweb issue 2112); SPIR-V stores just the word, while Metal and Direct3D have been seen to lose others.
     pub word_stores: bool,
@@ -97,6 +99,7 @@ impl Gpu {
             subgroup: Some(32),
             f16: true,
             dot4: true,
+            picks_bytes: true,
             word_stores: true,
             features: Features { quads: true, gathers: true, early_words: 128, ..Features::NONE },
             ..Gpu::webgpu()
@@ -117,6 +120,7 @@ impl Gpu {
             processors: 0,
             f16: false,
             dot4: false,
+            picks_bytes: false,
             word_stores: false,
             features: Features::NONE,
         }

@@ -319,6 +319,7 @@ pub(crate) fn c_call(fun: Fun, args: &[String]) -> String {
         Fun::Half => "half_to_float",
         Fun::PackHalves => "pack_halves",
         Fun::Dot4 => "dot4",
+        Fun::PickBytes => "pick_bytes",
         Fun::Shuffle => "shuffle_xor",
     };
     format!("{name}({})", args.join(", "))

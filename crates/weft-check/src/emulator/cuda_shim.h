@@ -119,6 +119,13 @@ static inline int __dp4a(int a, int b, int c) {
   return (int)((unsigned int)c + (unsigned int)sum);
 }
 
+static inline unsigned int __byte_perm(unsigned int low, unsigned int high, unsigned int places) {
+  const unsigned long long both = (unsigned long long)high << 32 | low;
+  unsigned int picked = 0;
+  for (int i = 0; i < 4; i++) picked |= (unsigned int)(both >> (places >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+  return picked;
+}
+
 static inline unsigned int min(unsigned int a, unsigned int b) { return a < b ? a : b; }
 static inline unsigned int max(unsigned int a, unsigned int b) { return a > b ? a : b; }
 static inline int min(int a, int b) { return a < b ? a : b; }

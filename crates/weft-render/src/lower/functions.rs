@@ -9,7 +9,7 @@ use weft_shader::module::{Function, Type};
 use weft_shader::stmt::Stmt;
 
 use crate::lower::points;
-use crate::lower::tile::table_name;
+use crate::lower::tile::{nibbles_name, table_name};
 
 /// The functions that these statements call.
 pub(crate) fn called(body: &[Stmt]) -> Vec<Function> {
@@ -23,14 +23,16 @@ pub(crate) fn called(body: &[Stmt]) -> Vec<Function> {
 }
 
 fn function(name: &str) -> Option<Function> {
-    let lookup = |ty: GgmlType| Some(table(table_name(ty), &Layout::of(ty)?.table?));
+    let lookup = |ty: GgmlType| Some(table(table_name(ty), &words_of(ty)?));
+    let of_nibbles = |ty: GgmlType| Some(nibbles(nibbles_name(ty)?, &words_of(ty)?));
     match name {
         SINE => Some(sine()),
         SIGMOID => Some(sigmoid()),
         RECIPROCAL => Some(reciprocal()),
         BRAIN => Some(brain()),
-        "e2m1" => lookup(GgmlType::MXFP4),
         "iq4" => lookup(GgmlType::IQ4_NL),
+        "e2m1_of_nibbles" => of_nibbles(GgmlType::MXFP4),
+        "iq4_of_nibbles" => of_nibbles(GgmlType::IQ4_NL),
         _ => points::function(name),
     }
 }
@@ -137,13 +139,18 @@ fn brain() -> Function {
     Function { name: BRAIN, params: &[("bits", Type::U32)], result: Type::U32, body: Vec::new(), value }
 }
 
+/// The signed bytes that the numbers of a format stand for, four in each word.
+fn words_of(ty: GgmlType) -> Option<[u32; 4]> {
+    let table = Layout::of(ty)?.table?;
+    // Tables are stored with 128 added.
+    let word = |i: usize| u32::from_le_bytes(std::array::from_fn(|byte| table[4 * i + byte] ^ 0x80));
+    Some(std::array::from_fn(word))
+}
+
 /// A table's signed bytes for four indices. It uses selections, because an array would live in memory.
-fn table(name: &'static str, table: &[u8; 16]) -> Function {
+fn table(name: &'static str, words: &[u32; 4]) -> Function {
     let mut code = Builder::new(1);
     let numbers = Expr::name("numbers");
-    // Tables are stored with 128 added.
-    let words: Vec<u32> =
-        table.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(b.map(|b| b ^ 0x80))).collect();
     let mut value = Expr::U32(0);
     for byte in 0..4u32 {
         let n = code.set("n", (&numbers >> (byte * 8)) & 0xfu32);
@@ -153,4 +160,27 @@ fn table(name: &'static str, table: &[u8; 16]) -> Function {
         value = value | (((four >> ((&n & 3u32) * 8u32)) & 0xffu32) << (byte * 8));
     }
     Function { name, params: &[("numbers", Type::U32)], result: Type::U32, body: code.finish(), value }
+}
+
+/// `(word, odd)`: looks up the signed bytes of four nibbles of a word, the lower one of each byte, or the upper one if `odd` is 1.
+/// All eight are looked up, because compilers compute once what two calls have in common.
+fn nibbles(name: &'static str, words: &[u32; 4]) -> Function {
+    let mut code = Builder::new(1);
+    let (word, odd) = (Expr::name("word"), Expr::name("odd"));
+    let pick = |low: Expr, high: Expr, places: Expr| Expr::call(Fun::PickBytes, [low, high, places]);
+    let places = code.set("places", &word & 0x7777_7777u32);
+    // The value is in the upper half of the table where the top bit of a nibble is set.
+    let halves = code.set("halves", ((&word >> 1u32) & 0x4444_4444u32) | 0x3210_3210u32);
+    let [first, second] = [0u32, 16].map(|shift| {
+        let [lower, upper] = [0, 2].map(|i| pick(words[i].into(), words[i + 1].into(), &places >> shift));
+        code.set("four", pick(lower, upper, &halves >> shift))
+    });
+    let value = pick(first, second, odd * 0x1111u32 + 0x6420u32);
+    Function {
+        name,
+        params: &[("word", Type::U32), ("odd", Type::U32)],
+        result: Type::U32,
+        body: code.finish(),
+        value,
+    }
 }

@@ -7,7 +7,7 @@ use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 use weft_shader::builder::Builder;
 use weft_shader::expr::{Expr, Fun};
 
-use crate::lower::points::{IQ1, IQ2, IQ3_S, IQ3_XXS};
+use crate::lower::points::{E2M1, IQ1, IQ2, IQ3_S, IQ3_XXS};
 use crate::refused::{Why, word};
 
 /// Words of a vector: four columns of all sixteen rows.
@@ -33,6 +33,8 @@ pub(crate) struct Tiles {
     groups: u32,
     /// The word that flips the top bits of four bytes, if quants are unpacked to the upper bits of bytes, which takes fewer operations.
     flip: Option<Expr>,
+    /// The function that looks up the values of a word's nibbles, if the GPU has an instruction for it.
+    of_nibbles: Option<&'static str>,
     /// Whether compilers must keep the loads in place.
     early: bool,
 }
@@ -78,6 +80,7 @@ impl Tiles {
         k: usize,
         (slot, start): (usize, Expr),
         flip: Option<Expr>,
+        picks_bytes: bool,
     ) -> Result<Tiles, Why> {
         let unknown = || Why::Form(format!("multiplies or reads rows of {k} values of {ty}"));
         let layout = Layout::of(ty).filter(|_| k.is_multiple_of(ty.block_len())).ok_or_else(unknown)?;
@@ -92,6 +95,7 @@ impl Tiles {
             scales: word(scales / 4)?,
             groups: word((scales + layout.groups_at(k)) / 4)?,
             flip,
+            of_nibbles: nibbles_name(ty).filter(|_| picks_bytes),
             early: false,
         })
     }
@@ -282,6 +286,9 @@ impl Tiles {
 
     /// Four columns of a row as signed bytes. `vector(v)` is the row's word of vector `v`.
     fn quad(&self, quad: &Expr, vector: impl Fn(Expr) -> Expr) -> Expr {
+        if let Some(name) = self.of_nibbles {
+            return Expr::Own(name, vec![vector(quad % 4u32), quad / 4u32]);
+        }
         self.signed(self.numbers(quad, vector))
     }
 
@@ -413,11 +420,20 @@ fn place(width: usize, quad: &Expr) -> (Expr, Expr) {
 /// The name of the function that looks up a format's quants.
 pub(crate) fn table_name(ty: GgmlType) -> &'static str {
     match ty {
-        GgmlType::MXFP4 | GgmlType::NVFP4 => "e2m1",
+        GgmlType::MXFP4 | GgmlType::NVFP4 => E2M1,
         GgmlType::IQ1_S | GgmlType::IQ1_M => IQ1,
         GgmlType::IQ2_XXS | GgmlType::IQ2_XS | GgmlType::IQ2_S => IQ2,
         GgmlType::IQ3_XXS => IQ3_XXS,
         GgmlType::IQ3_S => IQ3_S,
         _ => "iq4",
+    }
+}
+
+/// The name of the function that looks up a format's quants, four of the nibbles of a word, where quants are any 16 values.
+pub(crate) fn nibbles_name(ty: GgmlType) -> Option<&'static str> {
+    match ty {
+        GgmlType::MXFP4 | GgmlType::NVFP4 => Some("e2m1_of_nibbles"),
+        GgmlType::IQ4_NL | GgmlType::IQ4_XS => Some("iq4_of_nibbles"),
+        _ => None,
     }
 }

@@ -46,6 +46,7 @@ pub(crate) struct Writer<'k> {
     pub(crate) subgroup: u32,
     /// Whether dot products of bytes are integers.
     dot4: bool,
+    picks_bytes: bool,
     /// Parameters whose first word is used, and parameters whose number of values is.
     pub(crate) starts: BTreeSet<ParamId>,
     pub(crate) counts: BTreeSet<ParamId>,
@@ -151,6 +152,7 @@ impl<'k> Writer<'k> {
             panels_ahead: gpu.features.panels_ahead,
             subgroup,
             dot4: gpu.dot4,
+            picks_bytes: gpu.picks_bytes,
             starts,
             counts,
             quads,
@@ -340,7 +342,7 @@ impl<'k> Writer<'k> {
             Format::Ggml(ty) if ty.is_quantised() => {
                 let start = self.start(param);
                 let flip = self.quads.then(|| Expr::name(TOP_BITS));
-                Tiles::new(ty, k, (self.slots[param], start), flip).map(Some)
+                Tiles::new(ty, k, (self.slots[param], start), flip, self.picks_bytes).map(Some)
             }
             _ => Ok(None),
         }

@@ -503,6 +503,7 @@ impl Dialect for Cuda {
             Fun::IntOfFloat => "__float2int_rz",
             Fun::U32OfFloat => "__float2uint_rz",
             Fun::Dot4 => return dp4a("0", args),
+            Fun::PickBytes => "__byte_perm",
             Fun::Shuffle => return format!("__shfl_xor_sync(warp, {})", args.join(", ")),
             other => return c_call(other, args),
         };

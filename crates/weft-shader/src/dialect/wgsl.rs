@@ -285,6 +285,7 @@ impl Dialect for Wgsl {
             Fun::Rounded => return format!("bitcast<f32>(bitcast<u32>({}) ^ hidden_zero)", args.join(", ")),
             Fun::Dot4 if self.dot4 => "dot4I8Packed",
             Fun::Dot4 => "dot4",
+            Fun::PickBytes => "pick_bytes",
             Fun::Shuffle => "subgroupShuffleXor",
         };
         format!("{name}({})", args.join(", "))
