@@ -5,8 +5,9 @@
 mod deepseek;
 mod gemma3;
 mod glm4moe;
-mod glm_dsa;
+mod glm5_next;
 mod gpt_oss;
+mod indexed;
 mod kimi;
 mod llama;
 mod mistral3;
@@ -35,7 +36,9 @@ const FAMILIES: &[&Family] = &[
     &deepseek::GLM_LITE,
     &deepseek::MISTRAL4,
     &glm4moe::GLM4_MOE,
-    &glm_dsa::GLM_DSA,
+    &indexed::DEEPSEEK_V32,
+    &indexed::GLM_DSA,
+    &glm5_next::GLM5_NEXT,
     &kimi::KIMI_LINEAR,
     &kimi::LING3,
     &phi3::PHI3,

@@ -133,8 +133,13 @@ pub(crate) struct Model<'a> {
 }
 
 /// The ends of names of matrices that stay `F32`.
-const EXACT: [&str; 7] = [
+const EXACT: [&str; 12] = [
     "_norm.weight",
+    "hc_attn_fn.weight",
+    "hc_ffn_fn.weight",
+    "indexer.proj.weight",
+    "indexer_compressor_ape.weight",
+    "indexer_compressor_gate.weight",
     "ffn_gate_inp.weight",
     "ffn_gate_inp_shexp.weight",
     "ssm_conv1d.weight",

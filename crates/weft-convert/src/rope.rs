@@ -128,7 +128,7 @@ impl Rope {
         let all = self.keys.f64("mscale_all_dim")?.filter(|all| *all != 0.0);
         let Some(all) = all else { return Ok(()) };
         let (read, what) = match architecture {
-            "deepseek2" | "mistral4" => (all, "the same as `mscale_all_dim`, "),
+            "deepseek2" | "deepseek32" | "glm-dsa" | "mistral4" => (all, "the same as `mscale_all_dim`, "),
             "mistral3" => (1.0, ""),
             _ => return Err(self.keys.mismatch("mscale_all_dim", "none in this family", &all.into())),
         };

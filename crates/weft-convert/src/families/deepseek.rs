@@ -101,6 +101,13 @@ impl Latent {
         // Heads share one latent row; what configurations say of their width is something else.
         let sizes = Sizes::read_as(config, false)?;
         let count = |key: &str| count(config, key).map(u64::from);
+        // Heads of a model without rotation are not rotated in part, either.
+        let rotated =
+            if config.bool("mla_use_nope")? == Some(true) && config.u32("qk_rope_head_dim")? == Some(0) {
+                0
+            } else {
+                count("qk_rope_head_dim")?
+            };
         let some = |key: &str| if config.value(key).is_some() { count(key).map(Some) } else { Ok(None) };
         Ok(Latent {
             dense: config.u32("first_k_dense_replace")?.unwrap_or(0).min(sizes.layers),
@@ -108,7 +115,7 @@ impl Latent {
             query_rank: some("q_lora_rank")?,
             rank: count("kv_lora_rank")?,
             plain: count("qk_nope_head_dim")?,
-            rotated: count("qk_rope_head_dim")?,
+            rotated,
             values: count("v_head_dim")?,
             experts: count_of(config, "n_routed_experts", "num_experts")?,
             inner: count("moe_intermediate_size")?,
@@ -165,7 +172,7 @@ impl Latent {
     }
 
     /// `joined`: whether gate and up of all experts are one tensor.
-    fn mixture(&self, joined: bool) -> Vec<Rule> {
+    pub(super) fn mixture(&self, joined: bool) -> Vec<Rule> {
         let names = ["gate_proj", "up_proj", "down_proj"];
         let (hidden, number, inner) = (self.sizes.hidden, self.experts, self.inner);
         let mut rules = if joined {

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::deepseek::Latent;
 use crate::common::{
-    add_ends, add_layer, copy_u32, count, experts, gated, require, shared_expert, write_keys,
+    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, require, shared_expert, write_keys,
 };
 use crate::config::Config;
 use crate::error::Result;
@@ -41,16 +41,52 @@ pub(super) const LING3: Family = Family {
 };
 
 /// The sizes of Kimi delta attention.
-struct Kda {
-    hidden: u64,
-    heads: u64,
+pub(super) struct Kda {
+    pub(super) hidden: u64,
+    pub(super) heads: u64,
     /// The width of a head.
-    width: u64,
+    pub(super) width: u64,
     /// The inputs of the short convolutions.
-    taps: u64,
+    pub(super) taps: u64,
 }
 
 impl Kda {
+    /// Reads the sizes, and returns the configuration that has them.
+    pub(super) fn read(config: &Config, sizes: &Sizes) -> Result<(Kda, Config)> {
+        if config.value("linear_attn_config").is_none() {
+            return Err(config.missing("linear_attn_config"));
+        }
+        let linear = config.object("linear_attn_config")?;
+        let kda = Kda {
+            hidden: sizes.hidden,
+            heads: count(&linear, "num_heads")?.into(),
+            width: count(&linear, "head_dim")?.into(),
+            taps: count(&linear, "short_conv_kernel_size")?.into(),
+        };
+        if kda.heads != sizes.heads {
+            let expected =
+                format!("{}, as `num_attention_heads`: readers know one number of heads", sizes.heads);
+            return Err(linear.mismatch("num_heads", &expected, &kda.heads.into()));
+        }
+        Ok((kda, linear))
+    }
+
+    /// The rules of a layer whose decays and gates are products of two matrices, without those of decays themselves.
+    pub(super) fn factored(&self) -> Vec<Rule> {
+        let Kda { hidden, heads, width, .. } = *self;
+        let all = heads * width;
+        let mut rules = self.rules();
+        rules.extend([
+            rule("input_layernorm.weight", "attn_norm.weight", &[hidden]),
+            rule("post_attention_layernorm.weight", "ffn_norm.weight", &[hidden]),
+            rule("self_attn.f_a_proj.weight", "ssm_f_a.weight", &[width, hidden]),
+            rule("self_attn.f_b_proj.weight", "ssm_f_b.weight", &[all, width]),
+            rule("self_attn.g_a_proj.weight", "ssm_g_a.weight", &[width, hidden]),
+            rule("self_attn.g_b_proj.weight", "ssm_g_b.weight", &[all, width]),
+        ]);
+        rules
+    }
+
     /// The rules that both families have, by the names of Kimi-Linear.
     fn rules(&self) -> Vec<Rule> {
         let Kda { hidden, heads, width, taps } = *self;
@@ -80,9 +116,9 @@ impl Kda {
     }
 }
 
-/// Writes the keys of both families. `full` says which layers have latent attention; programs that read the file see one head of keys
+/// Writes the keys of all families with such layers. `full` says which layers have latent attention; programs that read the file see one head of keys
 /// there.
-fn write(model: &mut Model<'_>, kda: &Kda, latent: &Latent, full: &[bool]) -> Result<()> {
+pub(super) fn write(model: &mut Model<'_>, kda: &Kda, latent: &Latent, full: &[bool]) -> Result<()> {
     let config = model.config;
     write_keys(model, full.len() as u32)?;
     kda.write_keys(model);
@@ -108,38 +144,18 @@ fn kimi(model: &mut Model<'_>) -> Result<()> {
     let latent = Latent::read(config)?;
     let sizes = &latent.sizes;
     let (hidden, heads) = (sizes.hidden, sizes.heads);
-    if config.value("linear_attn_config").is_none() {
-        return Err(config.missing("linear_attn_config"));
-    }
-    let linear = config.object("linear_attn_config")?;
-    let kda = Kda {
-        hidden,
-        heads: count(&linear, "num_heads")?.into(),
-        width: count(&linear, "head_dim")?.into(),
-        taps: count(&linear, "short_conv_kernel_size")?.into(),
-    };
-    if kda.heads != heads {
-        let expected = format!("{heads}, as `num_attention_heads`: readers know one number of heads");
-        return Err(linear.mismatch("num_heads", &expected, &kda.heads.into()));
-    }
+    let (kda, linear) = Kda::read(config, sizes)?;
     let full = full_layers(&linear, sizes.layers)?;
     write(model, &kda, &latent, &full)?;
-    let all = heads * kda.width;
     for (layer, full) in (0..sizes.layers).zip(full) {
-        let mut rules = if full { latent.attention() } else { kda.rules() };
+        let mut rules = if full { latent.attention() } else { kda.factored() };
         if !full {
-            rules.extend([
-                rule("input_layernorm.weight", "attn_norm.weight", &[hidden]),
-                rule("post_attention_layernorm.weight", "ffn_norm.weight", &[hidden]),
+            rules.push(
                 rule("self_attn.A_log", "ssm_a", &[1, 1, heads, 1])
                     .or_shape(&[heads])
                     .becoming(&[1, 1, heads, 1])
                     .changed(Change::NegativeExp),
-                rule("self_attn.f_a_proj.weight", "ssm_f_a.weight", &[kda.width, hidden]),
-                rule("self_attn.f_b_proj.weight", "ssm_f_b.weight", &[all, kda.width]),
-                rule("self_attn.g_a_proj.weight", "ssm_g_a.weight", &[kda.width, hidden]),
-                rule("self_attn.g_b_proj.weight", "ssm_g_b.weight", &[all, kda.width]),
-            ]);
+            );
         }
         if layer < latent.dense {
             rules.extend(gated(hidden, sizes.inner));

@@ -24,7 +24,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
 const GUESSED: [&str; 3] = ["general.basename", "general.version", "general.finetune"];
 
 /// Fixtures whose weights are computed.
-const WITHOUT_WEIGHTS: [&str; 18] = [
+const WITHOUT_WEIGHTS: [&str; 21] = [
     "mixtral",
     "qwen2",
     "qwen2-moe",
@@ -43,6 +43,9 @@ const WITHOUT_WEIGHTS: [&str; 18] = [
     "kimi-linear",
     "ling3",
     "mistral4",
+    "deepseek-v32",
+    "glm-dsa",
+    "glm5-next",
 ];
 
 /// Name, then type and value, as `make.py` lists them.
@@ -241,6 +244,7 @@ fn what_a_configuration_leaves_out() {
         "ling3",
         &["norm_topk_prob", "kda_safe_gate", "kda_lower_bound", "score_function", "num_shared_experts"],
     );
+    check("deepseek-v32", &["scoring_func", "norm_topk_prob", "routed_scaling_factor", "rms_norm_eps"]);
     check("qwen35-moe", &["num_key_value_heads", "linear_conv_kernel_dim", "mtp_num_hidden_layers"]);
     let copy = Copy::of("qwen3-moe");
     copy.edit("config.json", |config| drop(config.as_object_mut().unwrap().remove("norm_topk_prob")));

@@ -1,109 +1,78 @@
-//! Models with an indexer: everything besides is converted as the same model without one, whose conversion is compared with llama.cpp's.
-
-use std::collections::BTreeMap;
-use std::fs;
+//! Models with indexers that readers of GGUF files do not compute, or whose configurations contradict themselves. What can be converted is
+//! compared with llama.cpp's conversion (`fixtures.rs`).
 
 use serde_json::{Value as Json, json};
 use weft_convert::Conversion;
+use weft_gguf::{Array, Value};
 
-use crate::fixtures::listing;
 use crate::support::Copy;
-use crate::weights;
 
-/// Heads of an indexer, and the width of a key.
-const HEADS: usize = 3;
-const WIDTH: usize = 16;
-
-/// A copy of `glm4-moe-lite` with computed weights, as a model with indexers in these layers if there are any.
-fn glm(indexers: &[usize]) -> Copy {
-    let copy = Copy::of("glm4-moe-lite");
-    let bytes = fs::read(copy.path("model.safetensors")).unwrap();
-    let end = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-    let header: BTreeMap<String, Json> = serde_json::from_slice(&bytes[8..end]).unwrap();
-    let line = |(name, about): (&String, &Json)| {
-        let shape: Vec<String> = about["shape"].as_array().unwrap().iter().map(Json::to_string).collect();
-        format!("{name} {} {}", about["dtype"].as_str().unwrap(), shape.join("x"))
-    };
-    let mut lines: Vec<String> =
-        header.iter().filter(|(name, _)| *name != "__metadata__").map(line).collect();
-    for layer in indexers {
-        let of =
-            |name: &str, shape: String| format!("model.layers.{layer}.self_attn.indexer.{name} BF16 {shape}");
-        lines.push(of("wq_b.weight", format!("{}x24", HEADS * WIDTH)));
-        lines.push(of("wk.weight", format!("{WIDTH}x32")));
-        lines.push(of("k_norm.weight", WIDTH.to_string()));
-        lines.push(of("k_norm.bias", WIDTH.to_string()));
-        lines.push(of("weights_proj.weight", format!("{HEADS}x32")));
-    }
-    lines.sort();
-    fs::write(copy.path("weights.txt"), lines.join("\n")).unwrap();
-    weights::write(&copy.0);
-    if !indexers.is_empty() {
-        copy.edit("config.json", |config| {
-            config["architectures"] = json!(["GlmMoeDsaForCausalLM"]);
-            config["model_type"] = json!("glm_moe_dsa");
-            config["scoring_func"] = json!("sigmoid");
-            config["index_n_heads"] = json!(HEADS);
-            config["index_head_dim"] = json!(WIDTH);
-            config["index_topk"] = json!(40);
-        });
-    }
-    copy
+/// Checks that a model is refused once a key of its configuration has another value; `part` is where its keys are.
+fn refused(name: &str, part: Option<&str>, (key, value): (&str, Json), expected: &str) {
+    let copy = Copy::of(name);
+    copy.edit("config.json", |config| {
+        let keys = match part {
+            Some(part) => &mut config[part],
+            None => config,
+        };
+        keys[key] = value;
+    });
+    let refusal = Conversion::open(&copy.0).unwrap_err().to_string();
+    assert!(refusal.contains(expected), "{refusal}");
 }
 
 #[test]
-fn an_indexer_changes_nothing_else() {
-    let without = listing(&Conversion::open(&glm(&[]).0).unwrap());
-    // Layers 0 and 1, and the one for multi-token prediction.
-    let mut with = listing(&Conversion::open(&glm(&[0, 1, 2]).0).unwrap());
-    for (key, value) in [("head_count", HEADS), ("key_length", WIDTH), ("top_k", 40)] {
-        let found = with.remove(&format!("glm-dsa.attention.indexer.{key}"));
-        assert_eq!(found, Some(("uint32".into(), json!(value))), "{key}");
-    }
-    for layer in 0..3 {
-        for (name, shape) in [
-            ("attn_q_b.weight", "bf16 24x48"),
-            ("attn_k.weight", "bf16 32x16"),
-            ("k_norm.weight", "f32 16"),
-            ("k_norm.bias", "f32 16"),
-            ("proj.weight", "bf16 32x3"),
-        ] {
-            let found = with.remove(&format!("blk.{layer}.indexer.{name}")).unwrap();
-            assert_eq!(found.0, shape, "{name}");
-        }
-    }
-    let renamed = |(key, value): (String, (String, Json))| match key.as_str() {
-        "general.architecture" | "general.name" | "general.size_label" => {
-            (key, ("string".into(), Json::Null))
-        }
-        _ => (key.replace("deepseek2.", "glm-dsa."), value),
-    };
-    let [without, with]: [BTreeMap<_, _>; 2] =
-        [without, with].map(|all| all.into_iter().map(renamed).collect());
-    assert_eq!(with, without);
-}
-
-#[test]
-fn layers_that_share_positions_have_no_indexer() {
-    let copy = glm(&[0, 2]);
-    let types = |types: Json| copy.edit("config.json", |config| config["indexer_types"] = types);
-    let refusal = || Conversion::open(&copy.0).unwrap_err().to_string();
-    assert!(refusal().contains("model.layers.1.self_attn.indexer"), "{}", refusal());
-    types(json!(["full", "shared"]));
-    let found = listing(&Conversion::open(&copy.0).unwrap());
-    assert_eq!(found["glm-dsa.attention.indexer.types"], ("array bool".into(), json!([true, false])));
-    assert!(
-        found.contains_key("blk.0.indexer.proj.weight") && !found.contains_key("blk.1.indexer.proj.weight")
+fn layers_that_take_positions_of_others() {
+    let glm = |types: Json, expected: &str| refused("glm-dsa", None, ("indexer_types", types), expected);
+    glm(json!(["full", "shared"]), "one for each of 3 layers");
+    glm(json!(["shared", "full", "full"]), "\"full\" first");
+    glm(json!(["full", "half", "full"]), "\"full\" or \"shared\"");
+    glm(json!(["full", "full", "full"]), "model.layers.1.self_attn.indexer");
+    refused(
+        "glm-dsa",
+        None,
+        ("indexer_rope_interleave", json!(false)),
+        "`indexer_rope_interleave` is false; expected true",
     );
-    for (wrong, why) in [
-        (json!(["full"]), "one for each of 2 layers"),
-        (json!(["shared", "full"]), "\"full\" first"),
-        (json!(["full", "half"]), "\"full\" or \"shared\""),
-    ] {
-        types(wrong);
-        assert!(refusal().contains(why), "{}", refusal());
-    }
-    types(json!(["full", "shared"]));
-    copy.edit("config.json", |config| config["indexer_rope_interleave"] = json!(false));
-    assert!(refusal().contains("indexer_rope_interleave"), "{}", refusal());
+}
+
+#[test]
+fn glm_5_3_that_readers_do_not_compute() {
+    let glm = |key: &str, value: Json, expected: &str| {
+        refused("glm5-next", Some("text_config"), (key, value), expected);
+    };
+    glm("mla_use_nope", json!(false), "`mla_use_nope` is false; expected true");
+    glm("qk_rope_head_dim", json!(8), "`qk_rope_head_dim` is 8; expected 0");
+    glm("mhc", json!(false), "`mhc` is false; expected true");
+    glm("hc_mult", json!(2), "`hc_mult` is 2; expected 4");
+    glm(
+        "index_kpool_always_select_tail",
+        json!(false),
+        "`index_kpool_always_select_tail` is false; expected true",
+    );
+    glm("layer_types", Json::Null, "`layer_types` is missing");
+    glm("layer_types", json!(["linear_attention", "indexed_attention"]), "for each of 3 layers");
+    glm("layer_types", json!(["linear_attention", "window", "indexed_attention"]), "for each of 3 layers");
+    glm("mlp_layer_types", json!(["dense", "dense", "sparse"]), "\"dense\" for the first 1, as");
+    glm("indexer_types", json!(["full", "full", "shared"]), "\"full\" for the first layer with attention");
+    let linear =
+        json!({ "head_dim": 20, "num_heads": 2, "short_conv_kernel_size": 4, "gate_lower_bound": 1.0 });
+    glm(
+        "linear_attn_config",
+        linear,
+        "`linear_attn_config.gate_lower_bound` is 1.0; expected a number below",
+    );
+    glm("num_nextn_predict_layers", json!(2), "`num_nextn_predict_layers` is 2; expected 0 or 1");
+}
+
+/// Layers without attention may be said to have an indexer, or to have none.
+#[test]
+fn types_of_layers_without_attention_are_copied() {
+    let copy = Copy::of("glm5-next");
+    copy.edit("config.json", |config| {
+        config["text_config"]["indexer_types"] = json!(["shared", "shared", "full"]);
+    });
+    let found = Conversion::open(&copy.0).unwrap();
+    let types = found.metadata().get("glm5-next.attention.indexer.types");
+    assert_eq!(types, Some(&Value::Array(Array::Bool(vec![false, false, true]))));
 }

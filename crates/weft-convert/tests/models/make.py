@@ -24,13 +24,14 @@ from unittest import mock
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors, trainers
-from transformers import AutoConfig, AutoModelForCausalLM, Mistral4ForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, Mistral4ForCausalLM
+from transformers.models.glm5_next import Glm5NextTextModel
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Fixtures with their weights, and those without.
 FIXTURES = ["llama", "glm4-moe-lite", "mistral-pieces"]
 HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long", "gpt-oss", "gemma3", "ministral3",
-          "qwen35", "qwen35-moe", "qwen3-next", "kimi-linear", "ling3", "mistral4"]
+          "qwen35", "qwen35-moe", "qwen3-next", "kimi-linear", "ling3", "mistral4", "glm-dsa", "deepseek-v32", "glm5-next"]
 
 TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -208,6 +209,32 @@ KINDS |= {
                                     "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.0}},
         pre="tekken", splits=[TEKKEN], ignore_merges=True, dtype="bfloat16", bos="<s>", eos="</s>", model=Mistral4ForCausalLM, sees="Mistral3ForConditionalGeneration"),
 }
+# Layers that choose the positions that a token attends to.
+CHOOSING = {"index_n_heads": 3, "index_head_dim": 16, "index_topk": 40}
+KINDS |= {
+    "glm-dsa": dict(
+        config=KINDS["glm4-moe-lite"]["config"] | CHOOSING | {"model_type": "glm_moe_dsa", "num_hidden_layers": 3, "indexer_types": ["full", "shared", "full"],
+                                                              "scoring_func": "sigmoid"},
+        old=True, pre="glm4", splits=[LLAMA3], dtype="bfloat16", eos="<|endoftext|>", glm=True, mtp=True),
+    "deepseek-v32": dict(
+        config=DEEPSEEK | CHOOSING | {"model_type": "deepseek_v32", "architectures": ["DeepseekV32ForCausalLM"], "q_lora_rank": 24, "scoring_func": "sigmoid",
+                                      "topk_method": "noaux_tc", "n_group": 2, "topk_group": 1, "norm_topk_prob": True, "routed_scaling_factor": 2.5,
+                                      "num_nextn_predict_layers": 1},
+        old=True, pre="deepseek-v3", splits=DEEPSEEK3, dtype="bfloat16", bos="<|begin_of_text|>", eos="<|eot_id|>", mtp=True, begins=True),
+    # Four streams; the last layer chooses pools of positions, the others have a recurrent state.
+    "glm5-next": dict(
+        config=CHOOSING | {
+            "model_type": "glm5_next_text", "hidden_size": 32, "intermediate_size": 56, "moe_intermediate_size": 24, "num_hidden_layers": 3, "num_attention_heads": 2,
+            "num_key_value_heads": 2, "kv_lora_rank": 16, "q_lora_rank": 24, "qk_nope_head_dim": 16, "qk_rope_head_dim": 0, "v_head_dim": 12, "n_routed_experts": 3,
+            "n_shared_experts": 1, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1, "norm_topk_prob": True, "routed_scaling_factor": 2.5, "swiglu_limit": 7.5,
+            "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": False, "pad_token_id": None, "index_kpool": 4, "hc_mult": 4, "hc_eps": 1e-6,
+            "hc_sinkhorn_iters": 20, "layer_types": ["linear_attention", "linear_attention", "indexed_attention"], "mlp_layer_types": ["dense", "sparse", "sparse"],
+            "linear_attn_config": {"head_dim": 20, "num_heads": 2, "short_conv_kernel_size": 4, "gate_lower_bound": -5.0}},
+        raw=True, pre="glm4", splits=[LLAMA3], dtype="bfloat16", eos="<|endoftext|>", glm=True, mtp=True, headless=True, model=Glm5NextTextModel,
+        sees="Glm5NextForConditionalGeneration", more={
+            "mhc": True, "mla_use_nope": True, "first_k_dense_replace": 1, "scoring_func": "sigmoid", "num_nextn_predict_layers": 1, "indexer_types": ["full"] * 3,
+            "linear_attn_config": {"head_dim": 20, "num_heads": 2, "short_conv_kernel_size": 4, "gate_lower_bound": -5.0}}),
+}
 CONTROL = ["<|begin_of_text|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "</s>"]
 CONTROL_OF_GLM = ["<|endoftext|>", "[gMASK]", "<sop>", "<|user|>", "<|assistant|>", "<|observation|>"]
 
@@ -306,6 +333,8 @@ def tokenizer(kind, folder):
     config |= {f"{role}_token": kind[role] for role in ("bos", "eos", "pad") if role in kind}
     if "bos" not in kind:
         config["add_bos_token"] = False
+    if kind.get("begins"):
+        config["add_bos_token"] = True
     if "space" in kind:
         config["add_prefix_space"] = kind["space"]
     (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n")
@@ -315,7 +344,8 @@ def tokenizer(kind, folder):
 def extra_layer(weights, layers, kind):
     """A layer for multi-token prediction: like the last one, with two norms, a matrix, and copies of the embedding and the head."""
     last, new = f"model.layers.{layers - 1}.", f"model.layers.{layers}."
-    more = {name.replace(last, new): tensor for name, tensor in weights.items() if name.startswith(last)}
+    # It has a single stream.
+    more = {name.replace(last, new): tensor for name, tensor in weights.items() if name.startswith(last) and ".hc_" not in name}
     hidden, vocab = weights["model.embed_tokens.weight"].shape[1], weights["model.embed_tokens.weight"].shape[0]
     shapes = {"eh_proj": (hidden, 2 * hidden), "embed_tokens": (vocab, hidden), "shared_head.head": (vocab, hidden),
               "enorm": (hidden,), "hnorm": (hidden,), "shared_head.norm": (hidden,)}
@@ -410,6 +440,9 @@ def make(name, folder):
 
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
+    if kind.get("headless"):
+        weights = {f"model.{key}": tensor for key, tensor in weights.items()}
+        weights["lm_head.weight"] = weights["model.embed_tokens.weight"]
     if kind.get("mtp"):
         weights |= extra_layer(weights, config.num_hidden_layers, kind)
     if kind.get("qwen_mtp"):
@@ -484,6 +517,11 @@ def convert(name, folder, out, llama_cpp):
         if KINDS[name].get("raw"):
             # As with versions of transformers that do not know the model.
             stack.enter_context(mock.patch("conversion.base.AutoConfig", None))
+        if KINDS[name].get("begins"):
+            # The class of the published tokenizer has it as an attribute.
+            read = AutoTokenizer.from_pretrained
+            begins = lambda *args, **keys: (lambda found: setattr(found, "add_bos_token", True) or found)(read(*args, **keys))
+            stack.enter_context(mock.patch("transformers.AutoTokenizer.from_pretrained", begins))
         if KINDS[name].get("ranks"):
             vocab = json.loads((folder / "config.json").read_text())["vocab_size"]
             stack.enter_context(mock.patch("transformers.AutoTokenizer.from_pretrained", lambda *_, **__: Ranked(folder, vocab)))
