@@ -16,7 +16,8 @@ use crate::support::{Fixture, THREADS, all_logits, bits};
 const CONTEXT: usize = 256;
 
 /// Fixtures with windows of 12 and 7 positions.
-const FIXTURES: [&str; 4] = ["gemma3-tiny-q4_0", "gemma3-odd-q8_0", "gpt-oss-tiny-mxfp4", "gpt-oss-odd-q4_0"];
+const FIXTURES: [&str; 5] =
+    ["gemma3-tiny-q4_0", "gemma3-odd-q8_0", "gemma4-odd-q5_0", "gpt-oss-tiny-mxfp4", "gpt-oss-odd-q4_0"];
 
 /// A cache of eight pages, or of six where layers have a window.
 fn options(windows: bool) -> EngineOptions {
