@@ -77,13 +77,14 @@ impl Running {
     ) -> Running {
         let Request { prompt, wanted, options, processors } = request;
         let tokenizer = model.tokenizer();
-        let (dry, ends) = (Dry::of(&options, tokenizer), tokenizer.end_of_generation());
+        let dry = Dry::of(&options, tokenizer);
+        let special = [tokenizer.end_of_generation(), tokenizer.suppressed()];
         shared.state().usage.prompt_tokens = prompt.len();
         Running {
             id,
             guess: Guess::default(),
             acceptance: Acceptance::default(),
-            chooser: Chooser::new(&options, processors, dry, ends, prompt.len()),
+            chooser: Chooser::new(&options, processors, dry, special, prompt.len()),
             prompt: prompt.len(),
             reported: None,
             scored: 0,

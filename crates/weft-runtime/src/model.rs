@@ -181,6 +181,7 @@ fn spec(metadata: &Metadata) -> Result<TokenizerSpec<'_>, Error> {
         pad: metadata.u32("tokenizer.ggml.padding_token_id")?,
         add_bos: metadata.bool("tokenizer.ggml.add_bos_token")?,
         add_eos: metadata.bool("tokenizer.ggml.add_eos_token")?,
+        suppressed: metadata.i32s("tokenizer.ggml.suppress_tokens")?.unwrap_or_default(),
         ignore_merges: None,
         chat_template: metadata.str("tokenizer.chat_template")?,
         tool_template: metadata.str("tokenizer.chat_template.tool_use")?,

@@ -35,6 +35,7 @@ pub struct Tokenizer {
     add_bos: bool,
     add_eos: bool,
     ends: Vec<u32>,
+    suppressed: Vec<u32>,
     chat_template: Option<String>,
     tool_template: Option<String>,
 }
@@ -88,6 +89,7 @@ impl Tokenizer {
             add_bos: spec.add_bos.unwrap_or(family.add_bos),
             add_eos: spec.add_eos.unwrap_or(false),
             ends,
+            suppressed: spec.suppressed(),
             chat_template: spec.chat_template.or(spec.tool_template).map(str::to_owned),
             tool_template: spec.tool_template.map(str::to_owned),
             vocab,
@@ -116,6 +118,7 @@ impl Tokenizer {
             add_bos: spec.add_bos.unwrap_or(true),
             add_eos: spec.add_eos.unwrap_or(false),
             ends,
+            suppressed: spec.suppressed(),
             chat_template: spec.chat_template.or(spec.tool_template).map(str::to_owned),
             tool_template: spec.tool_template.map(str::to_owned),
             vocab,
@@ -246,6 +249,11 @@ impl Tokenizer {
     /// All ids for which [`is_end_of_generation`](Tokenizer::is_end_of_generation) is true, in ascending order.
     pub fn end_of_generation(&self) -> &[u32] {
         &self.ends
+    }
+
+    /// The tokens that the file forbids in replies, in ascending order: those that stand for images and sounds, say.
+    pub fn suppressed(&self) -> &[u32] {
+        &self.suppressed
     }
 
     /// The texts of all control tokens.

@@ -1,5 +1,6 @@
 //! The vocabulary: its description in a model file, and the table of tokens built from it.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
 
 use crate::byte_level;
@@ -47,6 +48,8 @@ pub struct TokenizerSpec<'a> {
     pub add_bos: Option<bool>,
     /// `add_eos_token`. Defaults to no.
     pub add_eos: Option<bool>,
+    /// `suppress_tokens`: tokens that no reply may contain. Those outside the vocabulary mean nothing.
+    pub suppressed: Vec<i32>,
     /// Whether a word that is itself a token becomes that token without merging. The default depends on the
     /// pre-tokenizer.
     pub ignore_merges: Option<bool>,
@@ -84,6 +87,13 @@ impl TokenizerSpec<'_> {
         ]
         .into_iter()
         .filter_map(|(role, id)| Some((role, id?)))
+    }
+
+    /// The suppressed tokens of the vocabulary, in ascending order.
+    pub(crate) fn suppressed(&self) -> Vec<u32> {
+        let ids = self.suppressed.iter().filter_map(|id| u32::try_from(*id).ok());
+        let known: BTreeSet<u32> = ids.filter(|id| (*id as usize) < self.tokens.len()).collect();
+        known.into_iter().collect()
     }
 
     /// The kind of a token, whose id must be less than the number of tokens and of types. `turn_markers` end a reply too.

@@ -21,6 +21,8 @@ pub(crate) struct Chooser {
     processors: Vec<Box<dyn LogitProcessor>>,
     sampler: Sampler,
     logprobs: Option<usize>,
+    /// The tokens that the model's file forbids, in ascending order.
+    suppressed: Vec<u32>,
     /// The tokens that are forbidden while the reply has fewer than `min_tokens`.
     ends: Vec<u32>,
     min_tokens: usize,
@@ -37,12 +39,13 @@ pub(crate) struct Chooser {
 const PATIENCE: usize = 8;
 
 impl Chooser {
-    /// Creates a chooser of the tokens after a prompt of `prompt` tokens. `ends` are the tokens that end the model's turn.
+    /// Creates a chooser of the tokens after a prompt of `prompt` tokens. `ends` are the tokens that end the model's turn, and
+    /// `suppressed` those that are never chosen, in ascending order.
     pub(crate) fn new(
         options: &GenerateOptions,
         processors: Vec<Box<dyn LogitProcessor>>,
         dry: Option<Dry>,
-        ends: &[u32],
+        [ends, suppressed]: [&[u32]; 2],
         prompt: usize,
     ) -> Chooser {
         // Tokens that end nothing need not be forbidden.
@@ -54,6 +57,7 @@ impl Chooser {
             processors,
             sampler: Sampler::at(options.sampling, prompt),
             logprobs: options.logprobs,
+            suppressed: suppressed.to_vec(),
             ends: ends.iter().chain(&options.stop_tokens).copied().collect(),
             min_tokens: options.min_tokens,
             patience: 0,
@@ -81,7 +85,7 @@ impl Chooser {
             (Some(processor), None) => {
                 let only = || processor.only(tokens, reply);
                 self.only = catch_unwind(AssertUnwindSafe(only)).unwrap_or_default();
-                return self.only.is_some();
+                return self.only.is_some_and(|only| self.suppressed.binary_search(&only).is_err());
             }
             _ => return false,
         }
@@ -104,7 +108,7 @@ impl Chooser {
         reply: usize,
         candidates: Candidates<'_>,
     ) -> Result<Option<Token>, Failure> {
-        let Chooser { sampler, penalties, dry, known, .. } = self;
+        let Chooser { sampler, suppressed, penalties, dry, known, .. } = self;
         if !known.take(candidates) {
             return Err(Failure::from(&Error::NotNumbers));
         }
@@ -113,6 +117,10 @@ impl Chooser {
             Ok(Some(only))
         } else {
             let mut numbers = true;
+            if !suppressed.is_empty() {
+                let is_suppressed = |token: &u32| suppressed.binary_search(token).is_ok();
+                known.lower(|token, logit| if is_suppressed(&token) { f32::NEG_INFINITY } else { logit });
+            }
             if let Some(penalties) = penalties {
                 penalties.slide(tokens, reply);
                 numbers = known.lower(|token, logit| penalties.lowered(token, logit));
@@ -170,8 +178,9 @@ impl Chooser {
 
     /// Whether anything may change the logits of the token after a reply of this length.
     fn changes(&self, reply: usize) -> bool {
-        let Chooser { bias, penalties, dry, processors, .. } = self;
+        let Chooser { bias, suppressed, penalties, dry, processors, .. } = self;
         !bias.is_empty()
+            || !suppressed.is_empty()
             || penalties.is_some()
             || dry.is_some()
             || !processors.is_empty()
@@ -191,6 +200,11 @@ impl Chooser {
         for (token, bias) in &self.bias {
             if let Some(logit) = logits.get_mut(*token as usize) {
                 *logit += bias;
+            }
+        }
+        for token in &self.suppressed {
+            if let Some(logit) = logits.get_mut(*token as usize) {
+                *logit = f32::NEG_INFINITY;
             }
         }
         if let Some(penalties) = &mut self.penalties {
@@ -232,7 +246,7 @@ mod tests {
     fn chooser(set: impl FnOnce(&mut GenerateOptions)) -> Chooser {
         let mut options = GenerateOptions { sampling: Sampling::greedy(), ..GenerateOptions::default() };
         set(&mut options);
-        Chooser::new(&options, Vec::new(), None, &[3], 0)
+        Chooser::new(&options, Vec::new(), None, [&[3], &[]], 0)
     }
 
     fn choose(chooser: &mut Chooser, tokens: &[u32], logits: [f32; 4]) -> Result<Token, Failure> {
@@ -273,6 +287,19 @@ mod tests {
         // With `ignore_end`, the end of the turn is a token like any other.
         let mut endless = chooser(|options| (options.min_tokens, options.ignore_end) = (2, true));
         assert_eq!(id(&mut endless, &[0], logits), Ok(3));
+    }
+
+    #[test]
+    fn suppressed_tokens_are_not_chosen() {
+        let options = GenerateOptions { sampling: Sampling::greedy(), ..GenerateOptions::default() };
+        let mut chooser = Chooser::new(&options, Vec::new(), None, [&[3], &[1, 2]], 0);
+        assert_eq!(id(&mut chooser, &[0], [1.0, 9.0, 8.0, 2.0]), Ok(3));
+        // Neither a bias nor the length of the reply brings one back.
+        let options = GenerateOptions { logit_bias: vec![(1, 50.0)], min_tokens: 4, ..options };
+        let mut chooser = Chooser::new(&options, Vec::new(), None, [&[3], &[1, 2]], 0);
+        assert_eq!(id(&mut chooser, &[0], [1.0, 9.0, 8.0, 2.0]), Ok(0));
+        // The reply has to end where only the end is left.
+        assert_eq!(id(&mut chooser, &[0], [f32::NEG_INFINITY, 9.0, 8.0, 2.0]), Ok(3));
     }
 
     #[test]

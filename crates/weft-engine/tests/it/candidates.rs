@@ -1,5 +1,6 @@
 //! Devices that choose the likeliest tokens: replies are those that all logits give.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,12 +9,13 @@ use weft_check::Emulator;
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{BufferId, Caps, Device, DeviceError, Forward};
 use weft_engine::{
-    Engine, EngineOptions, Event, Generation, LogitProcessor, Mode, Model, Reply, Request, Sampling,
-    Switches, decision,
+    Engine, EngineOptions, Event, FailureKind, Finish, Generation, LogitProcessor, Mode, Model, Reply,
+    Request, Sampling, Speculate, Switches, decision,
 };
 use weft_quant::GgmlType;
 
-use crate::support::{Fixture, THREADS};
+use crate::packed_models::Folder;
+use crate::support::{Fixture, THREADS, with_metadata};
 
 /// The CPU as a distant device, which counts the bytes that are read.
 struct Distant {
@@ -190,6 +192,75 @@ fn logits_are_read_where_candidates_are_not_enough() {
     // A flat distribution, which candidates do not decide: they are read twice in 16 tokens, without success.
     let flat = sampling(0, |s| (s.top_k, s.top_p, s.min_p, s.temperature) = (0, 1.0, 0.0, 100.0));
     assert_eq!(bytes(Request::new(prompt).sampling(flat)), 16 * logits + 2 * candidates);
+}
+
+/// Tokens that a file forbids are in no reply, however its tokens are chosen, and candidates still decide.
+#[test]
+fn suppressed_tokens_are_in_no_reply() {
+    let mut fixture = Fixture::load("glm-tiny-q4_k_m");
+    let prompt = fixture.tokens[..9].to_vec();
+    let request = || Request::new(&prompt).cache(false).ignore_end(true).max_tokens(16);
+    let ways: [&dyn Fn(Request) -> Request; 6] = [
+        &|request| request.sampling(Sampling::greedy()),
+        &|request| request,
+        &|request| request.sampling(sampling(3, |s| s.repeat_penalty = 1.3)),
+        &|request| request.sampling(sampling(4, |s| s.mirostat = true)),
+        &|request| request.sampling(Sampling::greedy()).logprobs(1),
+        &|request| request.processor(Allows { only: false }),
+    ];
+    let requests = || -> Vec<Request> { ways.iter().map(|way| way(request())).collect() };
+    let mut usual = options().open(&fixture.path).unwrap();
+    let mut usual = replies(&mut usual, requests());
+    let chosen: BTreeSet<u32> = usual.drain(..).flat_map(|(tokens, _)| tokens).collect();
+
+    let folder = Folder::new("suppressed");
+    let path = folder.0.join("model.gguf");
+    // Ids outside the vocabulary mean nothing.
+    let mut ids: Vec<i32> = chosen.iter().map(|id| *id as i32).chain([-5, 1 << 30]).collect();
+    ids.reverse();
+    with_metadata(&fixture.path, &path, |metadata| {
+        drop(metadata.insert("tokenizer.ggml.suppress_tokens", ids));
+    });
+    fixture.path = path;
+    let read = Arc::new(AtomicUsize::new(0));
+    let [mut distant, mut near] = engines(&fixture, &options(), &read);
+    let expected = replies(&mut near, requests());
+    for (tokens, _) in &expected {
+        assert_eq!(tokens.len(), 16);
+        assert!(tokens.iter().all(|token| !chosen.contains(token)), "{tokens:?} of {chosen:?}");
+    }
+    for (request, expected) in requests().into_iter().zip(&expected) {
+        assert_eq!(&replies(&mut distant, vec![request])[0], expected);
+    }
+    let before = read.load(Ordering::Relaxed);
+    distant.complete(request().sampling(Sampling::greedy())).unwrap();
+    assert_eq!(read.load(Ordering::Relaxed) - before, 16 * 64 * 8);
+    // Guesses are checked in the same way.
+    near.speculate(&Speculate::Lookup).unwrap();
+    assert_eq!(replies(&mut near, requests()), expected);
+    // A grammar that allows nothing else ends the reply with an error.
+    let only = chosen.first().copied();
+    for engine in [&mut distant, &mut near] {
+        let reply = engine.complete(request().processor(Forces(only))).unwrap();
+        let is_refused =
+            matches!(&reply.finish, Finish::Failed(why) if why.kind == FailureKind::NothingAllowed);
+        assert!(is_refused, "{:?} {:?}", reply.finish, reply.tokens);
+    }
+}
+
+/// Allows a single token, which it announces.
+struct Forces(Option<u32>);
+
+impl LogitProcessor for Forces {
+    fn process(&mut self, _: &[u32], _: usize, logits: &mut [f32]) -> Result<(), String> {
+        let others = (0u32..).zip(logits).filter(|(id, _)| Some(*id) != self.0);
+        others.for_each(|(_, logit)| *logit = f32::NEG_INFINITY);
+        Ok(())
+    }
+
+    fn only(&mut self, _: &[u32], _: usize) -> Option<u32> {
+        self.0
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use weft_engine::EngineOptions;
 use weft_engine::inspect::{Batch, Runner};
+use weft_gguf::{Gguf, Metadata, Writer};
 
 /// The threads of an engine in tests whose subject they are not; results do not depend on them. One, because as many tests
 /// run at once as there are cores, and threads of one engine that wait for each other would wait for other tests.
@@ -57,6 +58,19 @@ impl Fixture {
     pub(crate) fn runner(&self, options: EngineOptions) -> Runner {
         Runner::load(&self.path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
+}
+
+/// Writes a copy of a model to `path`, with other metadata.
+pub(crate) fn with_metadata(model: &Path, path: &Path, change: impl FnOnce(&mut Metadata)) {
+    let model = Gguf::open(model).unwrap();
+    let mut metadata = Metadata::new();
+    model.metadata().iter().for_each(|(key, value)| drop(metadata.insert(key, value.clone())));
+    change(&mut metadata);
+    let mut writer = Writer::new(metadata).unwrap();
+    model.tensors().iter().for_each(|t| writer.declare(&t.name, t.ty, &t.shape).unwrap());
+    let mut data = writer.create(path).unwrap();
+    model.tensors().iter().for_each(|t| data.write(&t.name, model.data(t)).unwrap());
+    data.finish().unwrap();
 }
 
 /// Logits that are computed once, by whoever asks first.
