@@ -4,6 +4,7 @@
 
 mod deepseek;
 mod gemma3;
+mod gemma4;
 mod glm4moe;
 mod glm5_next;
 mod gpt_oss;
@@ -44,6 +45,7 @@ const FAMILIES: &[&Family] = &[
     &phi3::PHI3,
     &gpt_oss::GPT_OSS,
     &gemma3::GEMMA3,
+    &gemma4::GEMMA4,
 ];
 
 /// The family of a model, and its configuration with the defaults that it leaves out.
@@ -57,6 +59,14 @@ pub(crate) fn family(mut config: Config) -> Result<(&'static Family, Config)> {
         return Err(refuse(config.path(), problem));
     };
     let Some(family) = FAMILIES.iter().find(|family| family.names.contains(&found)) else {
+        if found.ends_with("AssistantForCausalLM") {
+            let problem = format!(
+                "the model is a `{}`: the part of another that guesses several tokens ahead, and Weft runs no such part; convert the \
+                 model that it belongs to",
+                found.escape_debug()
+            );
+            return Err(refuse(config.path(), problem));
+        }
         let problem = format!(
             "the model is a `{}`, which cannot be converted; what can is {}",
             found.escape_debug(),

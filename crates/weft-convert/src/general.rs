@@ -14,6 +14,9 @@ const SAMPLING: &[(&str, &str)] = &[
     ("repetition_penalty", "penalty_repeat"),
 ];
 
+/// The key of tokens that are never sampled.
+const SUPPRESSED: &str = "suppress_tokens";
+
 /// Writes the keys. `folder` is the name of the model's folder.
 pub(crate) fn write(
     metadata: &mut Metadata,
@@ -29,6 +32,13 @@ pub(crate) fn write(
         if let Some(value) = generation.f64(key)? {
             metadata.insert(&format!("general.sampling.{to}"), value as f32);
         }
+    }
+    if let Some(list) = generation.list(SUPPRESSED)? {
+        let ids = list.iter().map(|id| id.as_i64().and_then(|id| i32::try_from(id).ok()));
+        let Some(ids) = ids.collect::<Option<Vec<i32>>>() else {
+            return Err(generation.mismatch(SUPPRESSED, "a list of ids of tokens", &list.to_vec().into()));
+        };
+        metadata.insert("tokenizer.ggml.suppress_tokens", ids);
     }
     metadata.insert("general.name", title(folder));
     metadata.insert("general.size_label", size_label(tensors));

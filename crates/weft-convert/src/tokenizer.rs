@@ -1,5 +1,6 @@
 //! The `tokenizer.*` keys, from tokenizer.json and its companions.
 
+mod merged;
 mod pieces;
 mod ranks;
 mod reachable;
@@ -51,6 +52,12 @@ pub(crate) fn write(
         return template(metadata, folder, &settings);
     }
     let added = added(&tokenizer)?;
+    if kind == Kind::Gemma4 {
+        let count = merged::write(metadata, &tokenizer, config, &added)?;
+        Roles::read(&tokenizer, &settings, config, &added, kind)?.write(metadata, count, config)?;
+        metadata.insert("tokenizer.ggml.add_bos_token", true);
+        return template(metadata, folder, &settings);
+    }
     // Files that have both have the same tokenizer twice.
     let is_pieces = model.exists() && Bpe::read(&tokenizer, config, &added).is_err();
     let count = if is_pieces {
@@ -152,7 +159,7 @@ impl<'a> Bpe<'a> {
         let (tokens, types) = self.tokens()?;
         metadata.insert("tokenizer.ggml.tokens", tokens);
         metadata.insert("tokenizer.ggml.token_type", types);
-        metadata.insert("tokenizer.ggml.merges", self.merges()?);
+        metadata.insert("tokenizer.ggml.merges", merges(self.path, self.merge_list()?)?);
         Ok(self.count)
     }
 
@@ -244,23 +251,23 @@ impl<'a> Bpe<'a> {
         }
         Ok((spellings, types))
     }
+}
 
-    /// The pairs that merge, best first. A space within a half would end it, so it is written as bytes are.
-    fn merges(&self) -> Result<Strings> {
-        let wrong = |at: usize| refuse(self.path, format!("`model.merges[{at}]` is not a pair of tokens"));
-        let mut merges = Strings::default();
-        for (at, pair) in self.merge_list()?.iter().enumerate() {
-            match pair {
-                Value::String(pair) => merges.push(pair),
-                Value::Array(pair) => {
-                    let [Value::String(left), Value::String(right)] = &pair[..] else {
-                        return Err(wrong(at));
-                    };
-                    merges.push(format!("{} {}", left.replace(' ', "Ġ"), right.replace(' ', "Ġ")));
-                }
-                _ => return Err(wrong(at)),
+/// The pairs that merge, best first. A space within a half would end it, so it is written as bytes are.
+fn merges(path: &Path, list: &[Value]) -> Result<Strings> {
+    let wrong = |at: usize| refuse(path, format!("`model.merges[{at}]` is not a pair of tokens"));
+    let mut merges = Strings::default();
+    for (at, pair) in list.iter().enumerate() {
+        match pair {
+            Value::String(pair) => merges.push(pair),
+            Value::Array(pair) => {
+                let [Value::String(left), Value::String(right)] = &pair[..] else {
+                    return Err(wrong(at));
+                };
+                merges.push(format!("{} {}", left.replace(' ', "Ġ"), right.replace(' ', "Ġ")));
             }
+            _ => return Err(wrong(at)),
         }
-        Ok(merges)
     }
+    Ok(merges)
 }

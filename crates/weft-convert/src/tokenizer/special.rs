@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Phi,
     /// Gemma's: texts do not begin with a space.
     Gemma,
+    /// Gemma 4's: pieces that merge by a list.
+    Gemma4,
     /// GLM's: the prompt begins with `[gMASK]`, and a turn ends where the next one begins.
     Glm,
     /// Kimi's: ranked tokens, whose patterns are in a program.

@@ -24,7 +24,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
 const GUESSED: [&str; 3] = ["general.basename", "general.version", "general.finetune"];
 
 /// Fixtures whose weights are computed.
-const WITHOUT_WEIGHTS: [&str; 21] = [
+const WITHOUT_WEIGHTS: [&str; 23] = [
     "mixtral",
     "qwen2",
     "qwen2-moe",
@@ -46,6 +46,8 @@ const WITHOUT_WEIGHTS: [&str; 21] = [
     "deepseek-v32",
     "glm-dsa",
     "glm5-next",
+    "gemma4",
+    "gemma4-moe",
 ];
 
 /// Name, then type and value, as `make.py` lists them.

@@ -31,7 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Fixtures with their weights, and those without.
 FIXTURES = ["llama", "glm4-moe-lite", "mistral-pieces"]
 HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long", "gpt-oss", "gemma3", "ministral3",
-          "qwen35", "qwen35-moe", "qwen3-next", "kimi-linear", "ling3", "mistral4", "glm-dsa", "deepseek-v32", "glm5-next"]
+          "qwen35", "qwen35-moe", "qwen3-next", "kimi-linear", "ling3", "mistral4", "glm-dsa", "deepseek-v32", "glm5-next", "gemma4", "gemma4-moe"]
 
 TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -55,6 +55,12 @@ DEEPSEEK = {
     "num_experts_per_tok": 2, "first_k_dense_replace": 1, "kv_lora_rank": 32, "q_lora_rank": None, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
     "v_head_dim": 24, "rms_norm_eps": 1e-6, "norm_topk_prob": False, "routed_scaling_factor": 1.0, "scoring_func": "softmax", "topk_method": "greedy",
     "n_group": 1, "topk_group": 1, "max_position_embeddings": 2560, "rope_theta": 10000, "rope_scaling": YARN, "tie_word_embeddings": False,
+}
+GEMMA4 = {
+    "model_type": "gemma4_text", "hidden_size": 32, "intermediate_size": 56, "head_dim": 16, "global_head_dim": 32, "sliding_window": 64, "max_position_embeddings": 512,
+    "rms_norm_eps": 1e-6, "hidden_activation": "gelu_pytorch_tanh", "tie_word_embeddings": True,
+    "rope_parameters": {"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1000000.0},
+                        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}},
 }
 KINDS = {
     # As files were before transformers 5: `rope_theta` by itself, `rope_scaling`, `torch_dtype`.
@@ -148,6 +154,18 @@ KINDS |= {
                 "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 64, "sliding_window_pattern": 6, "max_position_embeddings": 512, "rms_norm_eps": 1e-6,
                 "rope_theta": 1000000.0, "rope_local_base_freq": 10000.0, "rope_scaling": {"rope_type": "linear", "factor": 8.0}, "hidden_activation": "gelu_pytorch_tanh"},
         old=True, dtype="bfloat16", bos="<s>", eos="</s>", pieces=True),
+    # A small E2B: embeddings for each layer, and last layers without keys and values, which have wider networks.
+    "gemma4": dict(
+        config={**GEMMA4, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "num_kv_shared_layers": 2, "use_double_wide_mlp": True,
+                "hidden_size_per_layer_input": 8, "layer_types": ["sliding_attention", "full_attention"] * 3, "final_logit_softcapping": 30.0},
+        merged=True, dtype="bfloat16", bos="<bos>", eos="<eos>"),
+    # A small 26B-A4B: experts, and values that are the keys where all positions are seen.
+    "gemma4-moe": dict(
+        config={**GEMMA4, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "num_global_key_value_heads": 1, "attention_k_eq_v": True,
+                "enable_moe_block": True, "num_experts": 3, "top_k_experts": 2, "moe_intermediate_size": 24, "hidden_size_per_layer_input": 0,
+                "layer_types": ["sliding_attention", "full_attention"], "final_logit_softcapping": 30.0},
+        merged=True, dtype="bfloat16", bos="<bos>", eos="<eos>", published=True,
+        more={"architectures": ["Gemma4UnifiedForConditionalGeneration"]}, generation={"suppress_tokens": [6, 4]}),
     "ministral3": dict(
         config={"model_type": "ministral3", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 3, "num_key_value_heads": 1,
                 "head_dim": 32, "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": True, "sliding_window": None,
@@ -264,6 +282,29 @@ def pieces(kind, folder):
     else:
         (folder / "added_tokens.json").write_text(json.dumps({"<|more|>": 343, "<|end|>": 342}) + "\n")
     return 344, ids
+
+
+def merged(kind, folder):
+    """Writes tokenizer.json and tokenizer_config.json as Gemma 4 has them, and returns the number of tokens and the ids of the special ones."""
+    from tokenizers import decoders, normalizers
+
+    named = ["<pad>", "<eos>", "<bos>", "<unk>"]
+    more = ["<|channel>", "<channel|>", "<|turn>", "<turn|>"]
+    tok = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    tok.normalizer = normalizers.Replace(" ", "▁")
+    tok.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    tok.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
+    tok.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=350, special_tokens=named + more + bytes_, show_progress=False))
+    written = json.loads(tok.to_str())
+    # The bytes are ordinary tokens.
+    written["added_tokens"] = [token for token in written["added_tokens"] if not token["content"].startswith("<0x")]
+    (folder / "tokenizer.json").write_text(json.dumps(written, ensure_ascii=False) + "\n")
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 512, "pad_token": "<pad>", "eos_token": "<eos>", "bos_token": "<bos>", "unk_token": "<unk>",
+              "extra_special_tokens": ["<|turn>", "<turn|>", "<|channel>", "<channel|>"]}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1) + "\n")
+    (folder / "chat_template.jinja").write_text(CHATML)
+    return tok.get_vocab_size(), {text: at for at, text in enumerate(named)}
 
 
 def ranks(kind, folder):
@@ -427,9 +468,11 @@ def make(name, folder):
     kind = KINDS[name]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    vocab, ids = (pieces if kind.get("pieces") else ranks if kind.get("ranks") else tokenizer)(kind, folder)
-    # Rows for which there is no token, as real models have them.
-    values = kind["config"] | {"vocab_size": vocab + 5}
+    vocab, ids = (pieces if kind.get("pieces") else ranks if kind.get("ranks") else merged if kind.get("merged") else tokenizer)(kind, folder)
+    # Rows for which there is no token, as most real models have them.
+    values = kind["config"] | {"vocab_size": vocab if kind.get("merged") else vocab + 5}
+    if kind.get("merged"):
+        values["vocab_size_per_layer_input"] = vocab
     values |= {f"{role}_token_id": ids[kind[role]] for role in ("bos", "eos") if role in kind}
     config = AutoConfig.for_model(**values)
     torch.manual_seed(1)
@@ -464,6 +507,10 @@ def make(name, folder):
         else:
             weights = {key.replace("model.", "model.language_model.") if key.startswith("model.") else key: tensor for key, tensor in weights.items()}
             weights["model.visual.merger.norm.weight"] = torch.zeros(16)
+    if kind.get("published"):
+        # As in published models, which also see; what sees is left out.
+        weights = {key.replace("model.", "model.language_model.", 1): tensor for key, tensor in weights.items()}
+        weights["model.embed_vision.embedding_projection.weight"] = torch.zeros(32, 16)
     generator = torch.Generator().manual_seed(2)
     if kind.get("mxfp4"):
         to_mxfp4(weights)
@@ -501,7 +548,7 @@ def make(name, folder):
     if kind.get("fp8"):
         written["quantization_config"] = {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}
     (folder / "config.json").write_text(json.dumps(written, indent=1) + "\n")
-    generation = {"do_sample": True, "temperature": 0.6, "top_p": 0.9, "eos_token_id": [ids[kind["eos"]]]}
+    generation = {"do_sample": True, "temperature": 0.6, "top_p": 0.9, "eos_token_id": [ids[kind["eos"]]]} | kind.get("generation", {})
     (folder / "generation_config.json").write_text(json.dumps(generation, indent=1) + "\n")
 
 
