@@ -362,13 +362,14 @@ impl<'a> Writer<'a> {
                     taps,
                 }
             }
-            Recurrence::Delta | Recurrence::DeltaTiled => {
+            Recurrence::Delta | Recurrence::DeltaTiled | Recurrence::Linear => {
                 let (keys, inner) = (size(0, 1), size(0, 2));
                 let channels = self.shape(node.inputs[3]).rank() == 3;
                 let [q, k, v, decay, beta] =
                     [0, 1, 2, 3, 4].map(|operand| self.scanned(node.inputs[operand]));
-                let tiled = rule == Recurrence::DeltaTiled;
-                ScanRule::Delta(Box::new(DeltaRule { q, k, v, decay, beta, keys, inner, channels, tiled }))
+                let (tiled, corrects) = (rule == Recurrence::DeltaTiled, rule != Recurrence::Linear);
+                let operands = DeltaRule { q, k, v, decay, beta, keys, inner, channels, tiled, corrects };
+                ScanRule::Delta(Box::new(operands))
             }
         };
         Scan {

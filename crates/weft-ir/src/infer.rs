@@ -298,7 +298,7 @@ pub(crate) fn scan_state(rule: Recurrence, operands: &[&Type]) -> Option<ScanSta
             let fits = heads.checked_mul(cols) == Some(channels) && taps >= 2;
             fits.then_some(ScanState { heads, width: cols.checked_mul(taps.checked_sub(1)?)?, kept: cols })
         }
-        (Recurrence::Delta | Recurrence::DeltaTiled, [q, k, v, a, beta]) => {
+        (Recurrence::Delta | Recurrence::DeltaTiled | Recurrence::Linear, [q, k, v, a, beta]) => {
             let (&[t, keys, inner], &[vt, heads, cols]) = (q.shape.dims(), v.shape.dims()) else {
                 return None;
             };

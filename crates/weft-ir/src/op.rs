@@ -87,6 +87,9 @@ pub enum Recurrence {
     Delta,
     /// [`Delta`](Recurrence::Delta) with other pairs of heads: value head h has key head h mod K.
     DeltaTiled,
+    /// Linear attention that forgets, as in Mamba-2 (Dao and Gu, *Transformers are SSMs*, 2024): [`Delta`](Recurrence::Delta) with
+    /// u = β · v. Its state is not corrected by what it already says of the key.
+    Linear,
 }
 
 /// The most rows that are kept with a sequence's state, see [`Op::Scan`]. As many guesses of a step can be wrong without any row being
@@ -174,7 +177,7 @@ impl Recurrence {
     pub const fn operands(self) -> usize {
         match self {
             Recurrence::Decay | Recurrence::Convolution => 2,
-            Recurrence::Delta | Recurrence::DeltaTiled => 5,
+            Recurrence::Delta | Recurrence::DeltaTiled | Recurrence::Linear => 5,
         }
     }
 
@@ -200,7 +203,8 @@ impl RopeStyle {
 named!(Unary: Neg = "neg", Exp = "exp", Sigmoid = "sigmoid", Silu = "silu", Softplus = "softplus", Rsqrt = "rsqrt", Cos = "cos", Sin = "sin");
 named!(Binary: Add = "add", Sub = "sub", Mul = "mul", Div = "div", Max = "max", Min = "min");
 named!(Reduce: Sum = "reduce_sum", Max = "reduce_max");
-named!(Recurrence: Decay = "decay", Convolution = "convolution", Delta = "delta", DeltaTiled = "delta_tiled");
+named!(Recurrence: Decay = "decay", Convolution = "convolution", Delta = "delta", DeltaTiled = "delta_tiled",
+    Linear = "linear");
 named!(StateKind: PerToken = "per_token", Window = "window", PerSequence = "per_sequence");
 named!(RopeStyle: Pairs = "pairs", Halves = "halves");
 

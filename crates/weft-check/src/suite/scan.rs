@@ -55,7 +55,7 @@ struct Size {
 enum Rule {
     Decay,
     Convolution { taps: usize },
-    Delta { keys: usize, inner: usize, channels: bool, tiled: bool },
+    Delta { keys: usize, inner: usize, channels: bool, tiled: bool, corrects: bool },
 }
 
 impl Size {
@@ -144,7 +144,7 @@ impl Size {
         let rule = match self.rule {
             Rule::Decay => ScanRule::Decay { x, decay: view(1, &[heads, 1], 0) },
             Rule::Convolution { taps } => ScanRule::Convolution { x, w: 1, taps },
-            Rule::Delta { keys, inner, channels, tiled } => {
+            Rule::Delta { keys, inner, channels, tiled, corrects } => {
                 let decays = if channels { inner } else { 1 };
                 ScanRule::Delta(Box::new(DeltaRule {
                     q: view(0, &[keys * inner, inner], 1),
@@ -156,6 +156,7 @@ impl Size {
                     inner,
                     channels,
                     tiled,
+                    corrects,
                 }))
             }
         };
@@ -258,20 +259,25 @@ const fn convolution(heads: usize, cols: usize, taps: usize) -> Size {
 }
 
 const fn delta(heads: usize, cols: usize, keys: usize, inner: usize) -> Size {
-    Size { rule: Rule::Delta { keys, inner, channels: false, tiled: false }, heads, cols }
+    Size { rule: Rule::Delta { keys, inner, channels: false, tiled: false, corrects: true }, heads, cols }
+}
+
+/// The same without the delta rule's correction.
+const fn linear(heads: usize, cols: usize, keys: usize, inner: usize) -> Size {
+    Size { rule: Rule::Delta { keys, inner, channels: false, tiled: false, corrects: false }, heads, cols }
 }
 
 /// The same with value heads that are tiled, and a decay for each key channel.
 const fn tiled(size: Size) -> Size {
     match size.rule {
         Rule::Delta { keys, inner, .. } => {
-            Size { rule: Rule::Delta { keys, inner, channels: true, tiled: true }, ..size }
+            Size { rule: Rule::Delta { keys, inner, channels: true, tiled: true, corrects: true }, ..size }
         }
         _ => size,
     }
 }
 
-const SIZES: [Size; 14] = [
+const SIZES: [Size; 17] = [
     decay(1, 1),
     decay(3, 5),
     decay(5, 32),
@@ -286,10 +292,13 @@ const SIZES: [Size; 14] = [
     tiled(delta(6, 7, 2, 17)),
     tiled(delta(4, 16, 4, 33)),
     delta(3, 4, 3, 40),
+    linear(6, 5, 2, 16),
+    linear(4, 64, 1, 128),
+    linear(3, 7, 3, 17),
 ];
 
 /// One of each rule.
-const SOME: [Size; 4] = [SIZES[1], SIZES[6], SIZES[9], SIZES[11]];
+const SOME: [Size; 5] = [SIZES[1], SIZES[6], SIZES[9], SIZES[11], SIZES[14]];
 
 /// Sequences that begin, go on in place, fork, leave their state as it was, or have guesses.
 const COMPANY: [&[Sequence]; 6] = [

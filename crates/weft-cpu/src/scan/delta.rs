@@ -1,4 +1,4 @@
-//! The gated delta rule.
+//! The gated delta rule, and linear attention.
 //!
 //! The rows of a head's state, one for each value channel, do not depend on each other. So a row passes all tokens of a batch
 //! before the next one: it stays in the first cache or in registers, while the batch's keys and queries stay in the first cache.
@@ -14,7 +14,7 @@ use crate::rows::{Fault, RowView};
 /// Rows of the state that a token updates together, so that their sums do not wait for each other.
 const TOGETHER: usize = 4;
 
-/// `S ← a ∘ S`, then `S ← S + u kᵀ` with `u = β · (v − S k)`; the result is `S q`.
+/// `S ← a ∘ S`, then `S ← S + u kᵀ` with `u = β · (v − S k)`, or `u = β · v`; the result is `S q`.
 #[derive(Debug)]
 pub(super) struct Delta {
     q: RowView,
@@ -29,6 +29,8 @@ pub(super) struct Delta {
     cols: usize,
     /// The decays of a head: 1, or one for each key channel.
     decays: usize,
+    /// Whether the value's error is added, and not the value.
+    corrects: bool,
 }
 
 impl Delta {
@@ -36,8 +38,8 @@ impl Delta {
         let DeltaRule { q, k, v, decay, beta, keys, inner, .. } = delta;
         let decays = delta.decays();
         let [q, k, v, decay, beta] = [q, k, v, decay, beta].map(RowView::new);
-        let (keys, inner) = (*keys, *inner);
-        Delta { q, k, v, decay, beta, rule, heads, keys, inner, cols, decays }
+        let (keys, inner, corrects) = (*keys, *inner, delta.corrects);
+        Delta { q, k, v, decay, beta, rule, heads, keys, inner, cols, decays, corrects }
     }
 
     /// The operands of a token.
@@ -49,9 +51,9 @@ impl Delta {
         self.operands().saturating_mul(BATCH)
     }
 
-    /// The cost of a row: four multiplications and three additions for each value of the state.
+    /// The cost of a row: three or four multiplications for each value of the state.
     pub(super) fn cost(&self) -> u64 {
-        (self.inner as u64).saturating_mul(self.cols as u64).saturating_mul(4)
+        (self.inner as u64).saturating_mul(self.cols as u64).saturating_mul(3 + u64::from(self.corrects))
     }
 
     /// Updates the state with each row, and writes the rows' results.
@@ -166,6 +168,15 @@ impl Delta {
         let (k, rest) = kept.split_at(self.inner);
         let (v, rest) = rest.split_at(self.cols);
         let (decay, beta) = rest.split_at(self.decays);
+        if !self.corrects {
+            for state in state.chunks_exact_mut(self.inner) {
+                match decay {
+                    [decay] => state.iter_mut().for_each(|state| *state *= decay),
+                    _ => state.iter_mut().zip(decay).for_each(|(state, decay)| *state *= decay),
+                }
+            }
+            return std::array::from_fn(|n| beta[0] * v[first + n]);
+        }
         if self.decays == 1 {
             let decay = decay[0];
             updates(state, k, &v[first..], beta[0], |_| decay)

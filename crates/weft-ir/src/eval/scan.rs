@@ -113,7 +113,7 @@ impl Step<'_> {
             Recurrence::Convolution => {
                 Row { x: self.operand(0, t)?, q: None, k: none(), decay: none(), beta: none() }
             }
-            Recurrence::Delta | Recurrence::DeltaTiled => Row {
+            Recurrence::Delta | Recurrence::DeltaTiled | Recurrence::Linear => Row {
                 x: self.operand(2, t)?,
                 q: Some(self.of_heads(0, t)?),
                 k: self.of_heads(1, t)?,
@@ -151,7 +151,7 @@ impl Step<'_> {
         let (inner, decays, betas) = match self.rule {
             Recurrence::Decay => (0, 1, 0),
             Recurrence::Convolution => (0, 0, 0),
-            Recurrence::Delta | Recurrence::DeltaTiled => {
+            Recurrence::Delta | Recurrence::DeltaTiled | Recurrence::Linear => {
                 let decays = self.operands[3].shape().get(2).copied().unwrap_or(1);
                 (self.operands[1].shape()[2], decays, 1)
             }
@@ -174,7 +174,7 @@ impl Step<'_> {
         match self.rule {
             Recurrence::Decay => Ok(self.decay(row, state)),
             Recurrence::Convolution => self.convolution(row, state),
-            Recurrence::Delta | Recurrence::DeltaTiled => Ok(self.delta(row, state)),
+            Recurrence::Delta | Recurrence::DeltaTiled | Recurrence::Linear => Ok(self.delta(row, state)),
         }
     }
 
@@ -214,8 +214,9 @@ impl Step<'_> {
             let a = &row.decay[head * decays..][..decays];
             for (state, v) in state.chunks_exact_mut(inner).zip(&row.x[head * cols..]) {
                 state.iter_mut().enumerate().for_each(|(i, s)| *s *= a[i % decays]);
-                let error = row.beta[head] * (v - dot(state, k));
-                state.iter_mut().zip(k).for_each(|(s, k)| *s += error * k);
+                let known = if self.rule == Recurrence::Linear { 0.0 } else { dot(state, k) };
+                let update = row.beta[head] * (v - known);
+                state.iter_mut().zip(k).for_each(|(s, k)| *s += update * k);
                 out.extend(row.q.as_ref().map(|q| dot(state, &q[head * inner..][..inner])));
             }
         }

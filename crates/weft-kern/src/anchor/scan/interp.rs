@@ -238,14 +238,19 @@ impl Walk<'_> {
                 let (v, rest) = rest.split_at(cols);
                 let (decay, beta) = rest.split_at(delta.decays());
                 let rows = state.chunks_exact_mut(delta.inner).zip(v);
-                rows.filter_map(|(s, v)| step(s, (&row.q, k, *v), decay, beta[0])).collect()
+                rows.filter_map(|(s, v)| step(s, (&row.q, k, *v), decay, (beta[0], delta.corrects))).collect()
             }
         }
     }
 }
 
-/// Updates the state of a value channel with a row by the gated delta rule. Returns its result, if there are queries.
-fn step<N: Number>(state: &mut [N], (q, k, v): (&[N], &[N], N), decay: &[N], beta: N) -> Option<N> {
+/// Updates the state of a value channel with a row, by the gated delta rule if it `corrects`. Returns its result, if there are queries.
+fn step<N: Number>(
+    state: &mut [N],
+    (q, k, v): (&[N], &[N], N),
+    decay: &[N],
+    (beta, corrects): (N, bool),
+) -> Option<N> {
     let dot = |a: &[N], b: &[N]| {
         let terms: Vec<N> = a.iter().zip(b).map(|(a, b)| binary(Binary::Mul, *a, *b)).collect();
         let exact = a.iter().zip(b).map(|(a, b)| f64::from(a.value()) * f64::from(b.value()));
@@ -254,7 +259,8 @@ fn step<N: Number>(state: &mut [N], (q, k, v): (&[N], &[N], N), decay: &[N], bet
     for (i, s) in state.iter_mut().enumerate() {
         *s = binary(Binary::Mul, *s, decay[i % decay.len()]);
     }
-    let update = binary(Binary::Mul, beta, binary(Binary::Sub, v, dot(state, k)));
+    let v = if corrects { binary(Binary::Sub, v, dot(state, k)) } else { v };
+    let update = binary(Binary::Mul, beta, v);
     for (s, k) in state.iter_mut().zip(k) {
         *s = binary(Binary::Add, *s, binary(Binary::Mul, update, *k));
     }

@@ -28,11 +28,11 @@ pub enum ScanRule {
         /// The number of weights of a column, at least 2.
         taps: usize,
     },
-    /// The gated delta rule. A head's state is `[cols, inner]`.
+    /// The gated delta rule, or linear attention. A head's state is `[cols, inner]`.
     Delta(Box<DeltaRule>),
 }
 
-/// The operands of the gated delta rule.
+/// The operands of the gated delta rule and of linear attention.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeltaRule {
     /// Queries, `f32`; rows are tokens × key heads.
@@ -53,6 +53,8 @@ pub struct DeltaRule {
     pub channels: bool,
     /// Whether value head h has key head h mod K, rather than h div (H / K).
     pub tiled: bool,
+    /// Whether the state's product with the key is subtracted from the value: the delta rule.
+    pub corrects: bool,
 }
 
 impl DeltaRule {
@@ -69,7 +71,8 @@ impl ScanRule {
             ScanRule::Decay { .. } => Recurrence::Decay,
             ScanRule::Convolution { .. } => Recurrence::Convolution,
             ScanRule::Delta(delta) if delta.tiled => Recurrence::DeltaTiled,
-            ScanRule::Delta(_) => Recurrence::Delta,
+            ScanRule::Delta(delta) if delta.corrects => Recurrence::Delta,
+            ScanRule::Delta(_) => Recurrence::Linear,
         }
     }
 
@@ -163,8 +166,8 @@ impl ScanRule {
         match self {
             ScanRule::Decay { .. } => cols,
             ScanRule::Convolution { taps, .. } => taps * cols,
-            // The decay, the product with the key, the update, and the product with the query.
-            ScanRule::Delta(delta) => 4 * delta.inner * cols,
+            // The decay, the product with the key of the delta rule, the update, and the product with the query.
+            ScanRule::Delta(delta) => (3 + usize::from(delta.corrects)) * delta.inner * cols,
         }
     }
 }
@@ -197,16 +200,19 @@ pub(super) fn parse(attrs: &Attrs<'_>) -> Parsed<ScanRule> {
             w: number(attrs.get("w")?, "p")?,
             taps: attrs.num("taps")?,
         },
-        Recurrence::Delta | Recurrence::DeltaTiled => ScanRule::Delta(Box::new(DeltaRule {
-            q: view("q")?,
-            k: view("k")?,
-            v: view("v")?,
-            decay: view("decay")?,
-            beta: view("beta")?,
-            keys: attrs.num("keys")?,
-            inner: attrs.num("inner")?,
-            channels: attrs.num("channels")? != 0,
-            tiled: recurrence == Recurrence::DeltaTiled,
-        })),
+        Recurrence::Delta | Recurrence::DeltaTiled | Recurrence::Linear => {
+            ScanRule::Delta(Box::new(DeltaRule {
+                q: view("q")?,
+                k: view("k")?,
+                v: view("v")?,
+                decay: view("decay")?,
+                beta: view("beta")?,
+                keys: attrs.num("keys")?,
+                inner: attrs.num("inner")?,
+                channels: attrs.num("channels")? != 0,
+                tiled: recurrence == Recurrence::DeltaTiled,
+                corrects: recurrence != Recurrence::Linear,
+            }))
+        }
     })
 }

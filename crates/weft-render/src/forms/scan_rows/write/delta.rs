@@ -1,4 +1,4 @@
-//! The gated delta rule.
+//! The gated delta rule, and linear attention.
 //!
 //! `reduce` neighbouring lanes share a row of the state, which belongs to a value channel, and hold it in registers while rows pass. The
 //! operands of a batch of rows are in workgroup memory, so lanes synchronise once a batch.
@@ -263,11 +263,18 @@ impl<'a> Delta<'a> {
             for (s, decay) in channel.state.iter().zip(decay.iter().cycle()) {
                 w.code.assign(s, s.times(decay));
             }
-            sums.push(self.dot(w, channel, k));
+            if self.rule.corrects {
+                sums.push(self.dot(w, channel, k));
+            }
         }
-        let products = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
-        for ((channel, product), v) in self.channels.iter().zip(products).zip(values) {
-            let update = w.code.set("update", beta.times(v - product));
+        let errors = if self.rule.corrects {
+            let products = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
+            values.into_iter().zip(products).map(|(v, product)| v - product).collect()
+        } else {
+            values
+        };
+        for (channel, error) in self.channels.iter().zip(errors) {
+            let update = w.code.set("update", beta.times(error));
             for (s, k) in channel.state.iter().zip(k) {
                 w.code.add_product(s, update.clone(), k.clone());
             }
