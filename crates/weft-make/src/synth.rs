@@ -152,6 +152,7 @@ impl Model {
                 Attention::Kimi { .. } | Attention::Next(_) => {
                     (0..layers).filter(|l| preset.is_recurrent(*l, layers)).collect()
                 }
+                Attention::Mixed(mixed) => (0..layers).filter(|layer| mixed.kind(*layer) == b'*').collect(),
                 _ => Vec::new(),
             },
             experts: preset.experts.map_or(0, |experts| experts.count),
@@ -159,6 +160,9 @@ impl Model {
                 Attention::Grouped { kv_heads, .. } | Attention::Hybrid { kv_heads, .. } => {
                     preset.heads.checked_div(kv_heads).unwrap_or(1)
                 }
+                // As llama.cpp takes it from the first layer, which may have none.
+                Attention::Mixed(mixed) if mixed.kind(0) == b'*' => preset.heads / mixed.kv_heads,
+                Attention::Mixed(_) => 0,
                 // As llama.cpp takes it from the first layer.
                 Attention::Gemma4(gemma) => preset.heads.checked_div(gemma.kv_heads[0]).unwrap_or(1),
                 // As llama.cpp takes it from the first layer, which has a state.

@@ -170,7 +170,8 @@ impl TensorTypes {
     pub(crate) fn type_of(&self, name: &str, shape: &[u64]) -> Option<GgmlType> {
         let dims = shape.iter().rposition(|n| *n != 1).map_or(1, |last| last + 1);
         let kept = ["_norm.weight", "ffn_gate_inp.weight"].iter().any(|end| name.ends_with(end));
-        let kept = kept || name.contains("ssm_conv1d") || self.precise.is_whole(name);
+        let kept = kept || ["ssm_conv1d", "shortconv.conv"].iter().any(|part| name.contains(part));
+        let kept = kept || self.precise.is_whole(name);
         if dims < 2 || kept || !name.ends_with("weight") {
             return None;
         }

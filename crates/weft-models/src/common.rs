@@ -1,6 +1,6 @@
 //! The keys that all families share.
 
-use crate::blocks::{Norm, Streams};
+use crate::blocks::{Norm, Streams, ends};
 use crate::error::Error;
 use crate::keys::{Keys, MAX_CONTEXT, MAX_HEADS, MAX_LAYERS, MAX_WIDTH};
 
@@ -29,6 +29,8 @@ pub(crate) struct Common {
     pub(crate) post_norms: Option<[&'static str; 2]>,
     /// These norms.
     pub(crate) post_norm: Norm,
+    /// The tensor of the norm after the last layer.
+    pub(crate) last_norm: &'static str,
     /// Whether the feed-forward network reads what attention reads, not what it returns.
     pub(crate) parallel: bool,
     /// The streams of the residual, if it has several.
@@ -90,6 +92,7 @@ impl Common {
             ffn_norm: Some("ffn_norm.weight"),
             post_norms: None,
             post_norm: norm,
+            last_norm: ends::NORM,
             parallel: false,
             streams: None,
             embedding_scale: 1.0,

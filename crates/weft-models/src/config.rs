@@ -56,10 +56,17 @@ pub struct LayerInfo {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BlockInfo {
-    /// `grouped` or `latent` attention, a `dense` network or `experts`.
+    /// `grouped` or `latent` attention, a recurrence such as `delta`, a `dense` network or `experts`; `none` if the layer has no such block.
     pub kind: &'static str,
     /// Its sizes by name, such as `kv_heads` or `width`.
     pub sizes: Vec<(&'static str, usize)>,
     /// The same in words, to follow a number of layers: `with 2 of 8 experts of 512`.
     pub summary: String,
+}
+
+impl BlockInfo {
+    /// The description of a block that a layer lacks.
+    pub(crate) fn none(summary: &str) -> BlockInfo {
+        BlockInfo { kind: "none", sizes: Vec::new(), summary: summary.into() }
+    }
 }

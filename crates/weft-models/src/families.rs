@@ -13,13 +13,16 @@ mod glm4moe;
 mod glm5_next;
 mod gpt_oss;
 mod granite;
+mod granite_hybrid;
 mod hunyuan;
 mod kimi_linear;
+mod lfm2;
 mod llama;
 mod minimax_m2;
 mod mistral3;
 mod muse_glimmer;
 mod nearest;
+mod nemotron_h;
 mod olmo2;
 mod other;
 mod phi3;
@@ -85,6 +88,11 @@ static FAMILIES: &[Family] = &[
     cohere::COMMAND_R,
     cohere::COHERE2,
     cohere::EXPERTS,
+    lfm2::DENSE,
+    lfm2::EXPERTS,
+    granite_hybrid::FAMILY,
+    nemotron_h::DENSE,
+    nemotron_h::EXPERTS,
 ];
 
 /// The supported architectures: values of `general.architecture`.

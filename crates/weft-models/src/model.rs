@@ -157,6 +157,22 @@ impl<'a> ModelBuilder<'a> {
     }
 }
 
+/// Builds a pre-norm layer with one branch from block `index` of a file.
+pub(crate) fn single<'a>(
+    file: &ModelFile<'a>,
+    common: &Common,
+    index: usize,
+    block: &dyn Block,
+) -> Result<SegmentBuilder<'a>, Error> {
+    let mut s = SegmentBuilder::new(file, &format!("{}_layer", block.short_name()), Some(index));
+    let x = s.hidden(common.hidden);
+    let seen = before(&mut s, common, x, common.attn_norm)?;
+    let added = block.build(&mut s, seen)?;
+    let x = s.g.add(x, added);
+    s.g.output("x", x);
+    Ok(s)
+}
+
 /// Builds a pre-norm layer from block `index` of a file: attention and the feed-forward network, each applied to the normed
 /// hidden state and added to the residual. `Common` says what families do otherwise.
 pub(crate) fn layer<'a>(

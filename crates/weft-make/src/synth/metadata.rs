@@ -2,7 +2,9 @@
 
 use weft_gguf::{Metadata, Value};
 
-use crate::synth::preset::{Attention, Delta, Experts, Gating, Gemma4, Latent, Ling, Next, Preset};
+use crate::synth::preset::{
+    Attention, Delta, Experts, Gating, Gemma4, Latent, Ling, Mamba, Mixed, Next, Preset,
+};
 use crate::tensor_types::{QUANTIZATION_VERSION, TensorTypes};
 
 pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u64) -> Metadata {
@@ -16,7 +18,8 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
         ("context_length", preset.context),
         ("embedding_length", preset.hidden),
     ];
-    let varies = matches!(preset.attention, Attention::Gemma4(Gemma4 { double: true, .. }));
+    let varies =
+        matches!(preset.attention, Attention::Gemma4(Gemma4 { double: true, .. })) || preset.is_nemotron();
     numbers.extend((preset.dense > 0 && !varies).then_some(("feed_forward_length", preset.dense)));
     numbers.push(("attention.head_count", preset.heads));
     numbers.extend(attention(&preset.attention));
@@ -38,6 +41,9 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     if let Attention::Kimi { latent, ling, .. } = preset.attention {
         kimi(preset, types.layers, (&latent, ling), &mut set);
     }
+    if let Attention::Mixed(of) = preset.attention {
+        mixed(preset, types.layers, &of, &mut set);
+    }
     if let Attention::Next(of) = preset.attention {
         next(preset, types.layers, &of, &mut set);
     }
@@ -48,7 +54,9 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
         if preset.is_cohere() { "attention.layer_norm_epsilon" } else { "attention.layer_norm_rms_epsilon" };
     set(norm, preset.rms_eps.into());
     plain(preset, types.layers, &mut set);
-    set("rope.freq_base", preset.rope_base.into());
+    if !preset.is_nemotron() {
+        set("rope.freq_base", preset.rope_base.into());
+    }
     if let Attention::Hybrid { rotated, delta, .. } = preset.attention {
         if preset.architecture != "qwen3next" {
             set("rope.dimension_sections", sections(rotated));
@@ -121,7 +129,9 @@ fn plain(preset: &Preset, layers: u32, set: &mut impl FnMut(&str, Value)) {
     }
     let is = |names: &[&str]| names.contains(&preset.architecture);
     if let Some(Experts { shared, width, .. }) = preset.experts {
-        if is(&["ernie4_5-moe", "hunyuan-moe", "granitemoe", "cohere2moe"]) && shared > 0 {
+        let named =
+            ["ernie4_5-moe", "hunyuan-moe", "granitemoe", "granitehybrid", "cohere2moe", "nemotron_h_moe"];
+        if is(&named) && shared > 0 {
             set("expert_shared_feed_forward_length", (shared * width).into());
         }
         if is(&["ernie4_5-moe"]) {
@@ -130,7 +140,7 @@ fn plain(preset: &Preset, layers: u32, set: &mut impl FnMut(&str, Value)) {
     }
     let Some(factors) = preset.factors() else { return };
     // Granite's files have the divisor.
-    let granite = is(&["granite", "granitemoe"]);
+    let granite = is(&["granite", "granitemoe", "granitehybrid"]);
     set("logit_scale", if granite { 1.0 / factors.logits } else { factors.logits }.into());
     if granite {
         set("embedding_scale", factors.embeddings.into());
@@ -175,6 +185,37 @@ fn gemma4(preset: &Preset, layers: u32, gemma: &Gemma4, set: &mut impl FnMut(&st
     }
     set("rope.freq_base_swa", 1e4f32.into());
     set("final_logit_softcapping", cap.into());
+}
+
+/// Adds the keys of models with layers of several kinds.
+fn mixed(preset: &Preset, layers: u32, mixed: &Mixed, set: &mut impl FnMut(&str, Value)) {
+    let heads = (0..layers).map(|layer| if mixed.kind(layer) == b'*' { mixed.kv_heads as i32 } else { 0 });
+    set("attention.head_count_kv", heads.collect::<Vec<i32>>().into());
+    if preset.architecture.starts_with("lfm2") {
+        return set("shortconv.l_cache", Mixed::CONVOLUTION.into());
+    }
+    let mamba = mixed.mamba;
+    for (key, value) in [
+        ("ssm.conv_kernel", Mamba::CONVOLUTION),
+        ("ssm.state_size", mamba.state),
+        ("ssm.group_count", mamba.groups),
+        ("ssm.time_step_rank", mamba.heads),
+        ("ssm.inner_size", mamba.inner()),
+    ] {
+        set(key, value.into());
+    }
+    if !preset.is_nemotron() {
+        return set("rope.scaling.finetuned", false.into());
+    }
+    set("attention.key_length", mixed.width.into());
+    set("attention.value_length", mixed.width.into());
+    set("attention.layer_norm_epsilon", preset.rms_eps.into());
+    let width = preset.experts.map_or(preset.dense, |experts| experts.width);
+    let widths = (0..layers).map(|layer| if preset.has_network(layer) { width as i32 } else { 0 });
+    set("feed_forward_length", widths.collect::<Vec<i32>>().into());
+    if mixed.latent > 0 {
+        set("moe_latent_size", mixed.latent.into());
+    }
 }
 
 /// Adds the keys of models with Kimi delta attention.
@@ -252,7 +293,7 @@ fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
             ("attention.value_length", width),
             ("rope.dimension_count", rotated.unwrap_or(width)),
         ],
-        Attention::Gemma4(_) => Vec::new(),
+        Attention::Gemma4(_) | Attention::Mixed(_) => Vec::new(),
         Attention::Hybrid { kv_heads, width, rotated, delta, .. } => vec![
             ("attention.head_count_kv", kv_heads),
             ("attention.key_length", width),

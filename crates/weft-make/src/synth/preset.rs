@@ -3,6 +3,7 @@
 mod gemma4;
 mod hybrid;
 mod kimi;
+mod mixed;
 mod next;
 mod odd;
 mod plain;
@@ -15,12 +16,15 @@ use crate::error::{Error, Result};
 use gemma4::{GEMMA4_ODD, GEMMA4_REAL, GEMMA4_TINY};
 use hybrid::{HYBRID_ODD, HYBRID_REAL, HYBRID_TINY};
 use kimi::{KIMI_ODD, KIMI_REAL, KIMI_TINY};
+use mixed::{MIXED_ODD, MIXED_REAL, MIXED_TINY};
 use next::{NEXT_ODD, NEXT_REAL, NEXT_TINY};
 use odd::ODD;
 use plain::{PLAIN_ODD, PLAIN_REAL, PLAIN_TINY};
 use real::REAL;
 pub use shape::Preset;
-pub(crate) use shape::{Attention, Delta, Experts, Gating, Gemma4, Indexer, Latent, Ling, Next};
+pub(crate) use shape::{
+    Attention, Delta, Experts, Gating, Gemma4, Indexer, Latent, Ling, Mamba, Mixed, Next,
+};
 use sparse::{SPARSE_ODD, SPARSE_REAL, SPARSE_TINY};
 use tiny::TINY;
 
@@ -50,7 +54,7 @@ pub const PRESET_NAMES: &[&str] = &{
 
 /// All presets: real models, then tiny ones, and last those with odd sizes.
 pub(crate) const PRESETS: &[Preset] = &{
-    const PARTS: [&[Preset]; 21] = [
+    const PARTS: [&[Preset]; 24] = [
         REAL,
         HYBRID_REAL,
         KIMI_REAL,
@@ -58,6 +62,7 @@ pub(crate) const PRESETS: &[Preset] = &{
         PLAIN_REAL,
         SPARSE_REAL,
         NEXT_REAL,
+        MIXED_REAL,
         TINY,
         HYBRID_TINY,
         KIMI_TINY,
@@ -65,6 +70,7 @@ pub(crate) const PRESETS: &[Preset] = &{
         PLAIN_TINY,
         SPARSE_TINY,
         NEXT_TINY,
+        MIXED_TINY,
         ODD,
         HYBRID_ODD,
         KIMI_ODD,
@@ -72,6 +78,7 @@ pub(crate) const PRESETS: &[Preset] = &{
         PLAIN_ODD,
         SPARSE_ODD,
         NEXT_ODD,
+        MIXED_ODD,
     ];
     const COUNT: usize = {
         let (mut count, mut part) = (0, 0);

@@ -24,11 +24,12 @@
 mod gemma4;
 mod indexer;
 mod kimi;
+mod mixed;
 mod next;
 
 use weft_quant::GgmlType;
 
-use crate::synth::preset::{Attention, Delta, Experts, Gating, Latent, Preset};
+use crate::synth::preset::{Attention, Delta, Experts, Gating, Latent, Mixed, Preset};
 use crate::synth::weights::Distribution;
 use crate::tensor_types::TensorTypes;
 use crate::write_model::PlannedTensor;
@@ -39,6 +40,8 @@ const SILU: f32 = 0.5967;
 /// Such deviations for the clamped SwiGLU of gpt-oss, and for GELU.
 const CLAMPED: f32 = 0.919;
 const GELU: f32 = 0.652;
+/// √(E[max(x, 0)⁴]).
+const SQUARED_RELU: f32 = 1.2247;
 /// √(E[sigmoid(x)²]).
 const SIGMOID: f32 = 0.5415;
 
@@ -108,7 +111,8 @@ impl Tensors<'_> {
                 tensors.add(tensor, &[rotated.unwrap_or(width) / 2], factors);
             }
         }
-        tensors.norm("output_norm.weight", hidden, last);
+        let norm = if preset.architecture.starts_with("lfm2") { "token_embd_norm" } else { "output_norm" };
+        tensors.norm(&format!("{norm}.weight"), hidden, last);
         if !preset.tied {
             tensors.matrix("output.weight", &[hidden, tokens], hidden, LOGITS / logits);
         }
@@ -125,6 +129,7 @@ impl Tensors<'_> {
                 self.grouped(layer, kv_heads, width, bias, qk_norm);
             }
             Attention::Gemma4(gemma) => self.gemma4_attention(layer, &gemma),
+            Attention::Mixed(mixed) => self.mixed(layer, &mixed),
             Attention::Hybrid { kv_heads, width, delta, .. } => {
                 if is_recurrent {
                     self.delta(layer, &delta);
@@ -279,11 +284,15 @@ impl Tensors<'_> {
         if let Attention::Gemma4(gemma) = self.preset.attention {
             return self.gemma4_network(layer, &gemma);
         }
+        if !self.preset.has_network(like) {
+            return;
+        }
         let &Preset { hidden, dense, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         let named_otherwise = ["glm4moe", "gpt-oss", "seed_oss"].contains(&self.preset.architecture)
             || matches!(self.preset.attention, Attention::Hybrid { .. });
-        if self.preset.begins_with_norms() && !self.preset.is_cohere() {
+        let has_own_norm = !self.preset.is_cohere() && !self.preset.is_nemotron();
+        if self.preset.begins_with_norms() && has_own_norm {
             self.norm(&name(if named_otherwise { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
         }
         let Some(&Experts { count, shared, shared_width, width, gating, .. }) = self.preset.experts_of(like)
@@ -305,7 +314,14 @@ impl Tensors<'_> {
             let bias = Distribution::Normal { mean: 0.0, deviation: 0.02 };
             self.add(&format!("blk.{layer}.exp_probs_b.bias"), &[count], bias);
         }
-        self.gated(layer, "_exps", width, &[count]);
+        match self.preset.attention {
+            Attention::Mixed(Mixed { latent, .. }) if latent > 0 => {
+                self.matrix(&name("ffn_latent_down"), &[hidden, latent], hidden, 1.0);
+                self.network((layer, "_exps"), (latent, width), &[count]);
+                self.matrix(&name("ffn_latent_up"), &[latent, hidden], latent, 1.0);
+            }
+            _ => self.gated(layer, "_exps", width, &[count]),
+        }
         if self.preset.is_gpt_oss() {
             let bias = |tensor: &str| format!("blk.{layer}.{tensor}.bias");
             self.bias(&bias("ffn_gate_inp"), &[count], 1.0);
@@ -324,13 +340,19 @@ impl Tensors<'_> {
 
     /// A gated feed-forward network, or a stack of them.
     fn gated(&mut self, layer: u32, suffix: &str, width: u32, stacked: &[u32]) {
-        let hidden = self.preset.hidden;
+        self.network((layer, suffix), (self.preset.hidden, width), stacked);
+    }
+
+    /// The same with inputs and results of another width than the hidden state's.
+    fn network(&mut self, (layer, suffix): (u32, &str), (hidden, width): (u32, u32), stacked: &[u32]) {
         let name = |tensor: &str| format!("blk.{layer}.{tensor}{suffix}.weight");
         let damping = self.damping();
         if self.joins() || self.preset.architecture == "glm4" {
             self.matrix(&name("ffn_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
         } else if ["mistral4", "gemma4"].contains(&self.preset.architecture) && !stacked.is_empty() {
             self.matrix(&name("ffn_gate_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
+        } else if self.preset.is_nemotron() {
+            self.matrix(&name("ffn_up"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
         } else {
             self.matrix(&name("ffn_gate"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
             self.matrix(&name("ffn_up"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
@@ -338,6 +360,7 @@ impl Tensors<'_> {
         let activation = match self.preset.architecture {
             "gpt-oss" => CLAMPED,
             "gemma3" | "gemma4" => GELU,
+            _ if self.preset.is_nemotron() => SQUARED_RELU,
             _ => SILU,
         };
         self.matrix(&name("ffn_down"), &[&[width, hidden], stacked].concat(), width, damping / activation);

@@ -52,13 +52,13 @@ pub(crate) fn head<'a>(
     common: &Common,
     head: Head,
 ) -> Result<SegmentBuilder<'a>, Error> {
-    let Common { hidden, norm, .. } = *common;
+    let Common { hidden, norm, last_norm, .. } = *common;
     let mut s = SegmentBuilder::new(file, "head", None);
     let x = s.hidden(common.width());
     let wanted = s.g.input("out_rows", GgmlType::I32, [Dim::R]);
     let x = s.g.rows(x, wanted);
     let x = if common.streams.is_some() { Streams::mean(&mut s, x, hidden) } else { x };
-    let x = norm.build(&mut s, x, NORM, 1, hidden)?;
+    let x = norm.build(&mut s, x, last_norm, 1, hidden)?;
     let result = match head {
         Head::Logits => logits(&mut s, common, x)?,
         Head::Embedding(_) => x,

@@ -35,6 +35,15 @@ pub(crate) enum Activation {
     /// GeGLU (Gemma): `gelu(gate) · up`, with GELU's approximation by tanh (Hendrycks and Gimpel, 2016,
     /// <https://arxiv.org/abs/1606.08415>).
     Gelu,
+    /// `max(up, 0)²`, without a gate (Nemotron; So et al., 2021, <https://arxiv.org/abs/2109.08668>).
+    SquaredRelu,
+}
+
+impl Activation {
+    /// Whether networks with it have a matrix of gates.
+    pub(crate) fn has_gate(self) -> bool {
+        self != Activation::SquaredRelu
+    }
 }
 
 /// The bound of [`Activation::Clamped`], and the factor in its sigmoid.
@@ -67,13 +76,14 @@ impl Gated {
         x: NodeId,
         suffix: &str,
     ) -> Result<NodeId, Error> {
-        let gate = linear(s, x, &format!("ffn_gate{suffix}"), self.hidden, self.width)?;
-        let up = linear(s, x, &format!("ffn_up{suffix}"), self.hidden, self.width)?;
-        let inner = self.gate(s, gate, up);
+        let mut matrix = |name| linear(s, x, &format!("{name}{suffix}"), self.hidden, self.width);
+        let gate = self.activation.has_gate().then(|| matrix("ffn_gate")).transpose()?;
+        let up = matrix("ffn_up")?;
+        let inner = self.gate(s, gate.unwrap_or(up), up);
         linear(s, inner, &format!("ffn_down{suffix}"), self.width, self.hidden)
     }
 
-    /// Combines gate and up.
+    /// Combines gate and up, which are the same where there is no gate.
     pub(crate) fn gate(&self, s: &mut SegmentBuilder<'_>, gate: NodeId, up: NodeId) -> NodeId {
         let g = &mut s.g;
         match self.activation {
@@ -107,6 +117,11 @@ impl Gated {
                 let share = g.sigmoid(z);
                 let gate = g.mul(gate, share);
                 g.mul(gate, up)
+            }
+            Activation::SquaredRelu => {
+                let zero = g.scalar(0.0);
+                let above = g.max(up, zero);
+                g.mul(above, above)
             }
             Activation::Clamped => {
                 let [limit, least, alpha, one] = [LIMIT, -LIMIT, ALPHA, 1.0].map(|n| g.scalar(n));

@@ -67,15 +67,37 @@ pub(crate) struct Heads {
     pub(crate) width: usize,
 }
 
+const KV_HEADS: &str = "attention.head_count_kv";
+
 impl Heads {
     /// Reads `attention.head_count_kv`, by default the number of query heads, and `attention.key_length`, by default the
     /// width of the hidden state divided by the number of query heads.
     pub(crate) fn read(keys: &Keys<'_>, common: &Common) -> Result<Heads, Error> {
+        let shared = keys.number_opt(KV_HEADS, 1..=MAX_HEADS)?.unwrap_or(common.heads);
+        Heads::of(keys, common, shared)
+    }
+
+    /// The same for models some of whose blocks have no attention, for which the file has 0 heads of keys and values. Also returns which
+    /// blocks have heads.
+    pub(crate) fn read_some(keys: &Keys<'_>, common: &Common) -> Result<(Heads, Vec<bool>), Error> {
+        let counts = keys.per_layer(KV_HEADS, common.blocks)?;
+        let attends: Vec<bool> = counts.iter().map(|count| *count > 0).collect();
+        let mut some = counts.into_iter().filter(|count| *count > 0);
+        let Some(first) = some.next() else { return Ok((Heads::of(keys, common, common.heads)?, attends)) };
+        if let Some(other) = some.find(|count| *count != first) {
+            let rule = format!("all layers with attention must have as many, {first}");
+            return Err(keys.unsupported(KV_HEADS, other, rule));
+        }
+        let shared = keys.within(KV_HEADS, first, 1..=MAX_HEADS)?;
+        Ok((Heads::of(keys, common, shared)?, attends))
+    }
+
+    /// Query heads that share so many heads of keys and values.
+    fn of(keys: &Keys<'_>, common: &Common, shared: usize) -> Result<Heads, Error> {
         let queries = common.heads;
-        let shared = keys.number_opt("attention.head_count_kv", 1..=MAX_HEADS)?.unwrap_or(queries);
         if !queries.is_multiple_of(shared) {
             let rule = format!("it must divide attention.head_count, {queries}");
-            return Err(keys.wrong("attention.head_count_kv", shared, rule));
+            return Err(keys.wrong(KV_HEADS, shared, rule));
         }
         Ok(Heads { queries, keys: shared, width: usual_width(keys, common.hidden, queries)? })
     }
@@ -176,12 +198,17 @@ fn equal_values(keys: &Keys<'_>, suffix: &str, width: usize) -> Result<usize, Er
 impl Grouped {
     /// Attention with heads that are all rotated alike, and none of the switches.
     pub(crate) fn new(hidden: usize, heads: Heads, rope: Rope, scale: f32) -> Grouped {
+        Grouped { rope: Some(rope), ..Grouped::unrotated(hidden, heads, scale) }
+    }
+
+    /// Attention without positions, and none of the switches.
+    pub(crate) fn unrotated(hidden: usize, heads: Heads, scale: f32) -> Grouped {
         Grouped {
             hidden,
             heads,
             joined: false,
             qk_norm: None,
-            rope: Some(rope),
+            rope: None,
             temperature: None,
             scale,
             window: None,

@@ -179,12 +179,19 @@ impl Experts {
     /// The gate and up products of the chosen experts, `f32[T, used, width]` each, with the biases that the file has. Some files
     /// join both matrices in one tensor, the gates first.
     fn gate_up(&self, s: &mut SegmentBuilder<'_>, x: NodeId, ids: NodeId) -> Result<(NodeId, NodeId), Error> {
-        let Experts { count: Count { experts, .. }, expert: Gated { hidden, width, .. }, .. } = *self;
+        let Experts { count: Count { experts, .. }, expert, .. } = *self;
+        let Gated { hidden, width, activation } = expert;
         if s.has("ffn_gate_up_exps.weight") {
             let w = s.matrix("ffn_gate_up_exps.weight", &[experts, 2 * width, hidden])?;
             let both = s.g.select_dot(x, w, ids);
             let both = add_biases(s, both, "ffn_gate_up_exps.bias", &[experts, 2 * width], ids)?;
             return Ok((s.g.slice(both, 2, 0, width), s.g.slice(both, 2, width, width)));
+        }
+        if !activation.has_gate() {
+            let up = s.matrix("ffn_up_exps.weight", &[experts, width, hidden])?;
+            let up = s.g.select_dot(x, up, ids);
+            let up = add_biases(s, up, "ffn_up_exps.bias", &[experts, width], ids)?;
+            return Ok((up, up));
         }
         let gate = s.matrix("ffn_gate_exps.weight", &[experts, width, hidden])?;
         let up = s.matrix("ffn_up_exps.weight", &[experts, width, hidden])?;
@@ -193,18 +200,18 @@ impl Experts {
         Ok((gate, add_biases(s, up, "ffn_up_exps.bias", &[experts, width], ids)?))
     }
 
-    /// The weighted sum of the chosen experts of `x`. The router sees `seen`, `[T, hidden]` as `x`. An expert's result is multiplied by its
+    /// The weighted sum of the chosen experts of `x`. The router sees `seen`, so many values of each token. An expert's result is multiplied by its
     /// value of the tensor `scale`, if there is one.
     pub(crate) fn routed(
         &self,
         s: &mut SegmentBuilder<'_>,
         x: NodeId,
-        seen: NodeId,
+        (seen, values): (NodeId, usize),
         scale: Option<&str>,
     ) -> Result<NodeId, Error> {
         let Experts { count, expert, router, .. } = self;
         let (hidden, width) = (expert.hidden, expert.width);
-        let (ids, weights) = router.build(s, seen, *count, hidden)?;
+        let (ids, weights) = router.build(s, seen, *count, values)?;
         let (gate, up) = self.gate_up(s, x, ids)?;
         let down = s.matrix("ffn_down_exps.weight", &[count.experts, hidden, width])?;
         let inner = expert.gate(s, gate, up);
@@ -268,7 +275,7 @@ impl Block for Experts {
 
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let hidden = self.expert.hidden;
-        let routed = self.routed(s, x, x, None)?;
+        let routed = self.routed(s, x, (x, hidden), None)?;
         let Some(Shared { width, activation, scored, .. }) = self.shared else { return Ok(routed) };
         let mut shared = Gated { hidden, width, activation }.build_as(s, x, "_shexp")?;
         if scored {

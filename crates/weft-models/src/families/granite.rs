@@ -12,6 +12,7 @@ use crate::blocks::{Activation, Block, Count, Experts, Gated, Grouped, Heads, Ro
 use crate::common::{Common, refuse_window};
 use crate::error::Error;
 use crate::file::ModelFile;
+use crate::keys::Keys;
 use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const DENSE: Family = Family {
@@ -56,39 +57,53 @@ pub(super) const EXPERTS: Family = Family {
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let keys = &file.keys;
-    let common = Common::read_scaled(keys)?;
-    refuse_window(keys, common.context)?;
-    let common = Common {
-        embedding_scale: keys.positive_opt("embedding_scale")?.unwrap_or(1.0),
-        residual_scale: keys.positive_opt("residual_scale")?.unwrap_or(1.0),
-        // Logits are divided by it.
-        logit_scale: 1.0 / keys.positive("logit_scale")?,
-        ..common
-    };
-    let attention = attention(file, &common)?;
-    let networks = Gated::of_blocks(keys, &common, Activation::Silu)?;
-    let experts = match Count::read_opt(keys)? {
-        None => None,
-        Some(count) => Some((count, Router::normalised_softmax(keys)?, Shared::read(keys)?)),
-    };
+    let common = common(keys)?;
+    // Logits are divided by it.
+    let common = Common { logit_scale: 1.0 / keys.positive("logit_scale")?, ..common };
+    let attention = attention(file, &common, Heads::read(keys, &common)?)?;
+    // In `granite`, this key says whether there are positions at all.
+    let rotates = keys.architecture != DENSE.architecture || rotates(keys)?;
+    let attention = if rotates { attention } else { attention.without_positions() };
+    let networks = networks(keys, &common)?;
 
     let mut model = ModelBuilder::new(file, common)?;
     for network in networks {
-        let experts =
-            experts.map(|(count, router, shared)| Experts { count, expert: network, shared, router });
-        model.layer(&attention, experts.as_ref().map_or(&network as &dyn Block, |experts| experts))?;
+        model.layer(&attention, network.as_ref())?;
     }
     model.finish()
 }
 
-fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped, Error> {
+/// The keys that all families share, and the factors of embeddings and branches.
+pub(super) fn common(keys: &Keys<'_>) -> Result<Common, Error> {
+    let common = Common::read_scaled(keys)?;
+    refuse_window(keys, common.context)?;
+    Ok(Common {
+        embedding_scale: keys.positive_opt("embedding_scale")?.unwrap_or(1.0),
+        residual_scale: keys.positive_opt("residual_scale")?.unwrap_or(1.0),
+        ..common
+    })
+}
+
+/// The feed-forward network of each block.
+pub(super) fn networks(keys: &Keys<'_>, common: &Common) -> Result<Vec<Box<dyn Block>>, Error> {
+    let dense = Gated::of_blocks(keys, common, Activation::Silu)?.into_iter();
+    let Some(count) = Count::read_opt(keys)? else {
+        return Ok(dense.map(|network| Box::new(network) as Box<dyn Block>).collect());
+    };
+    let (router, shared) = (Router::normalised_softmax(keys)?, Shared::read(keys)?);
+    let experts = |expert| Box::new(Experts { count, expert, shared, router }) as Box<dyn Block>;
+    Ok(dense.map(experts).collect())
+}
+
+/// Whether queries and keys depend on positions.
+pub(super) fn rotates(keys: &Keys<'_>) -> Result<bool, Error> {
+    Ok(keys.metadata.bool(&keys.name("rope.scaling.finetuned"))?.unwrap_or(true))
+}
+
+/// The attention of layers with these heads, with positions.
+pub(super) fn attention(file: &ModelFile<'_>, common: &Common, heads: Heads) -> Result<Grouped, Error> {
     let keys = &file.keys;
-    let heads = Heads::read(keys, common)?;
     let rope = Rope::read(keys, RopeStyle::Pairs, heads.all_rotated(keys)?, common.context)?;
     let scale = keys.positive_opt("attention.scale")?.unwrap_or(heads.scale());
-    let attention = Grouped::new(common.hidden, heads, rope, scale).with_factors(file)?;
-    // In `granite`, this key says whether there are positions at all.
-    let rotates = keys.metadata.bool(&keys.name("rope.scaling.finetuned"))?.unwrap_or(true);
-    let rotates = rotates || keys.architecture != DENSE.architecture;
-    Ok(if rotates { attention } else { attention.without_positions() })
+    Grouped::new(common.hidden, heads, rope, scale).with_factors(file)
 }

@@ -6,13 +6,14 @@ use weft_models::{BuildOptions, build};
 
 use crate::gemma4;
 use crate::kimi;
+use crate::mixed;
 use crate::plain;
 use crate::sparse;
 use crate::streams;
 use crate::support::{self, File};
 
 fn models() -> Vec<fn() -> File> {
-    [MODELS.as_slice(), plain::MODELS.as_slice()].concat()
+    [MODELS.as_slice(), plain::MODELS.as_slice(), mixed::MODELS.as_slice()].concat()
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -73,7 +74,7 @@ const MODELS: [fn() -> File; 21] = [
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 40] = [
+const MORE_KEYS: [&str; 41] = [
     "pooling_type",
     "classifier.output_labels",
     "classifier.pooling_type",
@@ -114,6 +115,7 @@ const MORE_KEYS: [&str; 40] = [
     "rope.scaling.finetuned",
     "interleave_moe_layer_step",
     "leading_dense_block_count",
+    "moe_latent_size",
 ];
 
 proptest! {

@@ -7,6 +7,7 @@ mod goldens;
 mod heads;
 mod hostile;
 mod kimi;
+mod mixed;
 mod mtp;
 mod plain;
 mod reference;

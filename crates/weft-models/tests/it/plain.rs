@@ -9,7 +9,7 @@ use weft_gguf::{Gguf, Value};
 use crate::support::{File, Stored};
 
 /// A fixture's keys and tensors, without its tokenizer.
-fn fixture(name: &str) -> File {
+pub(crate) fn fixture(name: &str) -> File {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{name}.gguf"));
     let gguf = Gguf::open(&path).unwrap();
     let architecture = gguf.metadata().require_str("general.architecture").unwrap();

@@ -7,6 +7,7 @@ use weft_quant::GgmlType;
 
 use crate::gemma4;
 use crate::kimi;
+use crate::mixed;
 use crate::plain;
 use crate::sparse;
 use crate::streams;
@@ -38,6 +39,7 @@ fn models() -> Vec<File> {
         streams::glm5_next(),
     ];
     models.extend(plain::MODELS.map(|model| model()));
+    models.extend(mixed::MODELS.map(|model| model()));
     models
 }
 
@@ -140,7 +142,7 @@ fn a_tensor_of_another_shape_is_named() {
 }
 
 /// Keys that are optional, or for which the files have the default.
-const DEFAULTED: [&str; 36] = [
+const DEFAULTED: [&str; 37] = [
     "feed_forward_length",
     "expert_shared_feed_forward_length",
     "leading_dense_block_count",
@@ -178,10 +180,14 @@ const DEFAULTED: [&str; 36] = [
     "embedding_scale",
     "logit_scale",
     "residual_scale",
+    "rope.scaling.finetuned",
 ];
 
 /// Keys whose default contradicts the tensors of the files.
-const CONTRADICTED_BY_TENSORS: [&str; 9] = [
+const CONTRADICTED_BY_TENSORS: [&str; 11] = [
+    // The width of experts is then that of a network over their number.
+    "expert_feed_forward_length",
+    "moe_latent_size",
     "leading_dense_block_count",
     "attention.head_count_kv",
     "attention.key_length_mla",
@@ -210,6 +216,10 @@ fn a_missing_key_is_named() {
                     assert!(key.ends_with("attention.value_length"), "{key}");
                 }
                 Err(other) => panic!("{key}: {other}"),
+                // There, the ε of LayerNorm counts.
+                Ok(_) if short == "attention.layer_norm_rms_epsilon" => {
+                    assert!(key.starts_with("nemotron_h"))
+                }
                 Ok(_) => assert!(DEFAULTED.contains(&short), "{key}"),
             }
         }

@@ -60,6 +60,8 @@ pub(crate) enum Attention {
     },
     /// Heads of two sizes, by whether a layer has a window.
     Gemma4(Gemma4),
+    /// Layers of several kinds, which a pattern names.
+    Mixed(Mixed),
     /// Gated attention with normalised heads in one layer of several, and the gated delta rule in the others.
     Hybrid {
         /// The number of heads of keys and values.
@@ -106,6 +108,63 @@ pub(crate) enum Attention {
     },
     /// Kimi delta attention, and in one layer of several latent attention to pools of positions that indexers choose; residual streams.
     Next(Next),
+}
+
+/// Attention in some layers, and a recurrence in others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mixed {
+    /// The kind of each layer: `*` has attention, `M` Mamba-2, `C` a short convolution, and `-` nothing but a network. Layers beyond the
+    /// last begin again.
+    pub(crate) kinds: &'static str,
+    /// The number of heads of keys and values.
+    pub(crate) kv_heads: u32,
+    /// The width of a head.
+    pub(crate) width: u32,
+    /// The sizes of Mamba-2, in the layers that have it.
+    pub(crate) mamba: Mamba,
+    /// The width of the input and the result of routed experts; 0 if it is the hidden state's.
+    pub(crate) latent: u32,
+}
+
+impl Mixed {
+    /// How many positions a short convolution sees, in layers that have nothing else.
+    pub(crate) const CONVOLUTION: u32 = 3;
+
+    /// The kind of a layer.
+    pub(crate) fn kind(&self, layer: u32) -> u8 {
+        self.kinds.as_bytes()[layer as usize % self.kinds.len()]
+    }
+}
+
+/// Layers of Mamba-2.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mamba {
+    /// The number of heads of values, each with a state.
+    pub(crate) heads: u32,
+    /// The width of a head.
+    pub(crate) width: u32,
+    /// The number of heads of keys and queries.
+    pub(crate) groups: u32,
+    /// The width of such a head.
+    pub(crate) state: u32,
+}
+
+impl Mamba {
+    /// How many positions the convolution of queries, keys and values sees.
+    pub(crate) const CONVOLUTION: u32 = 4;
+
+    /// In models without such layers.
+    pub(crate) const NONE: Mamba = Mamba { heads: 1, width: 0, groups: 1, state: 0 };
+
+    /// The values of all heads.
+    pub(crate) fn inner(&self) -> u32 {
+        self.heads * self.width
+    }
+
+    /// The channels of the convolution.
+    pub(crate) fn channels(&self) -> u32 {
+        self.inner() + 2 * self.groups * self.state
+    }
 }
 
 /// GLM-5.3-Flash.
@@ -344,9 +403,12 @@ impl Preset {
     /// The factors of models that have some.
     pub(crate) fn factors(&self) -> Option<Factors> {
         let plain = Factors { embeddings: 1.0, branches: 1.0, logits: 1.0, scores: None, cap: None };
-        let Attention::Grouped { width, .. } = self.attention else { return None };
+        let (Attention::Grouped { width, .. } | Attention::Mixed(Mixed { width, .. })) = self.attention
+        else {
+            return None;
+        };
         Some(match self.architecture {
-            "granite" | "granitemoe" => Factors {
+            "granite" | "granitemoe" | "granitehybrid" => Factors {
                 embeddings: 12.0,
                 branches: 0.22,
                 logits: 1.0 / if self.hidden >= 4096 { 16.0 } else { 6.0 },
@@ -355,6 +417,9 @@ impl Preset {
             },
             "command-r" => Factors { logits: 0.0625, ..plain },
             "cohere2" | "cohere2moe" => Factors { logits: 0.25, ..plain },
+            "muse-glimmer" if self.hidden >= 4096 => {
+                Factors { logits: 1.0 / (self.hidden as f32 / 256.0).sqrt(), cap: Some(20.0), ..plain }
+            }
             "muse-glimmer" => Factors { logits: 0.25, cap: Some(8.0), ..plain },
             _ => return None,
         })
@@ -379,6 +444,7 @@ impl Preset {
             | Attention::Next(Next { interval, .. }) => interval.min(layers),
             Attention::Grouped { .. }
             | Attention::Gemma4(_)
+            | Attention::Mixed(_)
             | Attention::Latent { .. }
             | Attention::Sparse { .. } => 1,
         }
@@ -409,6 +475,19 @@ impl Preset {
             (0..layers).map(|layer| if layer % 2 == rest { bound } else { 0.0 }).collect()
         };
         Some([of(1, routed), of(0, other)])
+    }
+
+    /// Whether a layer is one block: attention, a recurrence, or a network.
+    pub(crate) fn is_nemotron(&self) -> bool {
+        self.architecture.starts_with("nemotron_h")
+    }
+
+    /// Whether a layer has a network.
+    pub(crate) fn has_network(&self, layer: u32) -> bool {
+        match self.attention {
+            Attention::Mixed(mixed) if self.is_nemotron() => mixed.kind(layer) == b'-',
+            _ => true,
+        }
     }
 
     /// The experts of a layer; `None` for a dense layer.

@@ -150,6 +150,63 @@ pub(crate) const GRANITE: Family = Family {
                     {% endfor %}{% if add_generation_prompt %}<|start_of_role|>assistant<|end_of_role|>{% endif %}",
 };
 
+/// Granite 4, whose words are DBRX's. The vocabulary ends in unused tokens.
+pub(crate) const GRANITE4: Family = Family {
+    kind: Kind::Words { pre: "dbrx", from_end: 96 },
+    special: &[
+        ("<|pad|>", CONTROL),
+        ("<|end_of_text|>", CONTROL),
+        ("<|fim_prefix|>", CONTROL),
+        ("<|fim_middle|>", CONTROL),
+        ("<|fim_suffix|>", CONTROL),
+        ("<|fim_pad|>", CONTROL),
+        ("<|filename|>", CONTROL),
+        ("<|reponame|>", CONTROL),
+        ("<|start_of_role|>", CONTROL),
+        ("<|end_of_role|>", CONTROL),
+    ],
+    roles: &[("bos", 1), ("eos", 1), ("padding", 0)],
+    add_bos: false,
+    chat_template: GRANITE.chat_template,
+};
+
+/// LFM2. How many special tokens real vocabularies begin with is not known here.
+pub(crate) const LFM2: Family = Family {
+    kind: Kind::WordsAfterSpecial { pre: "lfm2", first_word: 500 },
+    special: &[
+        ("<|pad|>", CONTROL),
+        ("<|startoftext|>", CONTROL),
+        ("<|endoftext|>", CONTROL),
+        ("<|fim_pre|>", CONTROL),
+        ("<|fim_mid|>", CONTROL),
+        ("<|fim_suf|>", CONTROL),
+        ("<|im_start|>", CONTROL),
+        ("<|im_end|>", CONTROL),
+    ],
+    roles: &[("bos", 1), ("eos", 7), ("padding", 0)],
+    add_bos: true,
+    chat_template: "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
+                    {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
+};
+
+/// Nemotron Nano, with Mistral's words. The ids in real vocabularies are not known here.
+pub(crate) const NEMOTRON: Family = Family {
+    kind: Kind::WordsAfterSpecial { pre: "tekken", first_word: 1000 },
+    special: &[
+        ("<unk>", CONTROL),
+        ("<s>", CONTROL),
+        ("</s>", CONTROL),
+        ("<|im_start|>", CONTROL),
+        ("<|im_end|>", CONTROL),
+        ("<think>", USER_DEFINED),
+        ("</think>", USER_DEFINED),
+    ],
+    roles: &[("bos", 1), ("eos", 4), ("unknown", 0)],
+    add_bos: true,
+    chat_template: "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
+                    {% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}",
+};
+
 /// Muse Glimmer. The ids in real vocabularies are not known here.
 pub(crate) const MUSE: Family = Family {
     kind: Kind::Words { pre: "llama4", from_end: 256 },

@@ -82,7 +82,7 @@ impl Layer<'_> {
         let dense = norm.build(s, dense, "post_ffw_norm_1.weight", 1, hidden)?;
         let seen = self.seen_by_router(s, x)?;
         let normed = norm.build(s, x, "pre_ffw_norm_2.weight", 1, hidden)?;
-        let routed = experts.routed(s, normed, seen, Some("ffn_down_exps.scale"))?;
+        let routed = experts.routed(s, normed, (seen, hidden), Some("ffn_down_exps.scale"))?;
         let routed = norm.build(s, routed, "post_ffw_norm_2.weight", 1, hidden)?;
         Ok(s.g.add(dense, routed))
     }

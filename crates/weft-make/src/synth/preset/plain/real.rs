@@ -1,9 +1,9 @@
-//! The shapes of published models. Of `muse-glimmer` and `cohere2moe`, no shape is known here.
+//! The shapes of published models.
 
 use super::super::shape::{Attention, Experts, Gating, Preset, Yarn};
 use super::{BASE, EXPERTS};
 use crate::synth::vocabulary::{
-    COMMAND_R, ERNIE, EXAONE, GLM, GRANITE, HUNYUAN, MINIMAX, OLMO, SEED, SMOLLM3,
+    COHERE2MOE, COMMAND_R, ERNIE, EXAONE, GLM, GRANITE, HUNYUAN, MINIMAX, MUSE, OLMO, SEED, SMOLLM3,
 };
 
 pub(in super::super) const PLAIN_REAL: &[Preset] = &[
@@ -247,6 +247,47 @@ pub(in super::super) const PLAIN_REAL: &[Preset] = &[
         dense: 13_696,
         vocabulary: 151_552,
         family: &GLM,
+        ..BASE
+    },
+    // CohereLabs/North-Mini-Code-1.0, by what others say of its config.json
+    Preset {
+        name: "north-mini-code",
+        architecture: "cohere2moe",
+        layers: 49,
+        context: 500_000,
+        hidden: 2048,
+        heads: 32,
+        attention: Attention::Grouped { kv_heads: 4, width: 128, bias: false, qk_norm: false, rotated: None },
+        dense: 3072,
+        experts: Some(Experts {
+            leading_dense: 1,
+            count: 128,
+            used: 8,
+            width: 768,
+            gating: Gating::Sigmoid,
+            ..EXPERTS
+        }),
+        rope_base: 5e4,
+        window: Some(4096),
+        vocabulary: 262_144,
+        family: &COHERE2MOE,
+        tied: true,
+        ..BASE
+    },
+    // meta-models/Muse-Glimmer-30B, by the defaults of its class in `transformers`. The base of its rotary embedding is not known here.
+    Preset {
+        name: "muse-glimmer-30b",
+        architecture: "muse-glimmer",
+        layers: 52,
+        context: 131_072,
+        hidden: 6656,
+        heads: 32,
+        attention: Attention::Grouped { kv_heads: 2, width: 128, bias: false, qk_norm: true, rotated: None },
+        dense: 19_968,
+        rope_base: 5e5,
+        window: Some(2048),
+        vocabulary: 202_048,
+        family: &MUSE,
         ..BASE
     },
     // CohereLabs/c4ai-command-r7b-12-2024, config.json
