@@ -1,6 +1,7 @@
 //! The `tokenizer.*` keys, from tokenizer.json and its companions.
 
 mod merged;
+mod merges;
 mod pieces;
 mod ranks;
 mod reachable;
@@ -16,6 +17,7 @@ use weft_text::pre_tokenizers_like;
 
 use crate::config::{Config, MAX_LIST};
 use crate::error::{Result, refuse};
+use merges::merges;
 use reachable::unreachable;
 pub(crate) use special::Kind;
 use special::{Added, Roles, looks_special, template};
@@ -251,23 +253,4 @@ impl<'a> Bpe<'a> {
         }
         Ok((spellings, types))
     }
-}
-
-/// The pairs that merge, best first. A space within a half would end it, so it is written as bytes are.
-fn merges(path: &Path, list: &[Value]) -> Result<Strings> {
-    let wrong = |at: usize| refuse(path, format!("`model.merges[{at}]` is not a pair of tokens"));
-    let mut merges = Strings::default();
-    for (at, pair) in list.iter().enumerate() {
-        match pair {
-            Value::String(pair) => merges.push(pair),
-            Value::Array(pair) => {
-                let [Value::String(left), Value::String(right)] = &pair[..] else {
-                    return Err(wrong(at));
-                };
-                merges.push(format!("{} {}", left.replace(' ', "Ġ"), right.replace(' ', "Ġ")));
-            }
-            _ => return Err(wrong(at)),
-        }
-    }
-    Ok(merges)
 }

@@ -1,8 +1,11 @@
 //! The keys that all families share.
 
-use crate::blocks::{Norm, Streams, ends};
+use crate::blocks::{Norm, Streams};
 use crate::error::Error;
 use crate::keys::{Keys, MAX_CONTEXT, MAX_HEADS, MAX_LAYERS, MAX_WIDTH};
+
+/// The tensor of the norm after the last layer, in most families.
+pub(crate) const LAST_NORM: &str = "output_norm.weight";
 
 /// The values of the keys that all families share.
 #[derive(Clone, PartialEq, Debug)]
@@ -92,7 +95,7 @@ impl Common {
             ffn_norm: Some("ffn_norm.weight"),
             post_norms: None,
             post_norm: norm,
-            last_norm: ends::NORM,
+            last_norm: LAST_NORM,
             parallel: false,
             streams: None,
             embedding_scale: 1.0,

@@ -56,7 +56,7 @@ pub struct LayerInfo {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BlockInfo {
-    /// `grouped` or `latent` attention, a recurrence such as `delta`, a `dense` network or `experts`; `none` if the layer has no such block.
+    /// `grouped` or `latent` attention, a recurrence such as `delta`, a `dense` network or `experts`; `none` if a layer lacks the block.
     pub kind: &'static str,
     /// Its sizes by name, such as `kv_heads` or `width`.
     pub sizes: Vec<(&'static str, usize)>,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use weft_gguf::{Metadata, Strings};
 
+use super::merges::merges;
 use super::special::Added;
 use super::types::{BYTE, CONTROL, NORMAL, UNUSED, USER_DEFINED};
 use crate::config::Config;
@@ -86,7 +87,7 @@ pub(super) fn write(
     metadata.insert("tokenizer.ggml.tokens", spellings);
     metadata.insert("tokenizer.ggml.scores", vec![SCORE; count]);
     metadata.insert("tokenizer.ggml.token_type", types);
-    metadata.insert("tokenizer.ggml.merges", super::merges(path, model.list("merges")?.unwrap_or_default())?);
+    metadata.insert("tokenizer.ggml.merges", merges(path, model.list("merges")?.unwrap_or_default())?);
     metadata.insert("tokenizer.ggml.add_space_prefix", false);
     Ok(count)
 }

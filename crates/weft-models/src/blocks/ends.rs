@@ -4,7 +4,7 @@ use weft_ir::{Dim, NodeId};
 use weft_quant::GgmlType;
 
 use super::Streams;
-use crate::common::Common;
+use crate::common::{Common, LAST_NORM};
 use crate::error::Error;
 use crate::file::ModelFile;
 use crate::head::Head;
@@ -12,7 +12,7 @@ use crate::segment::SegmentBuilder;
 
 /// The tensors at both ends of a model.
 pub(crate) const EMBEDDING: &str = "token_embd.weight";
-pub(crate) const NORM: &str = "output_norm.weight";
+pub(crate) const NORM: &str = LAST_NORM;
 pub(crate) const OUTPUT: &str = "output.weight";
 const CLASSIFIER: &str = "cls.output.weight";
 

@@ -200,8 +200,8 @@ impl Experts {
         Ok((gate, add_biases(s, up, "ffn_up_exps.bias", &[experts, width], ids)?))
     }
 
-    /// The weighted sum of the chosen experts of `x`. The router sees `seen`, so many values of each token. An expert's result is multiplied by its
-    /// value of the tensor `scale`, if there is one.
+    /// The weighted sum of the chosen experts of `x`. The router sees `seen`, so many values of each token. An expert's result is
+    /// multiplied by its value of the tensor `scale`, if there is one.
     pub(crate) fn routed(
         &self,
         s: &mut SegmentBuilder<'_>,

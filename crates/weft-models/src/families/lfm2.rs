@@ -1,5 +1,5 @@
-//! The `lfm2` and `lfm2moe` families (LFM2, LFM2.5): gated short convolutions, and in some layers grouped-query attention with a norm on each
-//! head; dense networks, or experts after dense layers.
+//! The `lfm2` and `lfm2moe` families (LFM2, LFM2.5): gated short convolutions, and in some layers grouped-query attention with a norm on
+//! each head; dense networks, or experts after dense layers.
 //!
 //! Keys, defaults and tensors are the same as in llama.cpp (`src/models/lfm2.cpp`, `lfm2moe.cpp`), except that a sliding window, fused
 //! `attn_qkv` tensors and another `attention.scale` are refused. The norm after the last layer is called `token_embd_norm`.
