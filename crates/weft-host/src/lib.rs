@@ -12,13 +12,20 @@
 //! | [`resident_memory`] | `/proc/PID/status` | – | `K32GetProcessMemoryInfo` |
 //! | [`free_on_disk`] | `statvfs` | `statvfs` | `GetDiskFreeSpaceExW` |
 //! | [`cpu_time()`] | `/proc/stat` | – | `GetSystemTimes`, `GetProcessTimes` |
-#![cfg_attr(not(any(windows, target_vendor = "apple")), forbid(unsafe_code))]
+//! | [`free_large_blocks_at_once`] | `mallopt`, with glibc | – | – |
+//! | [`give_back_freed_memory`] | `malloc_trim`, with glibc | – | – |
+#![cfg_attr(
+    not(any(windows, target_vendor = "apple", all(target_os = "linux", target_env = "gnu"))),
+    forbid(unsafe_code)
+)]
 
 pub mod console;
 mod cpu_time;
 
 #[cfg(target_vendor = "apple")]
 mod apple;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod glibc;
 #[cfg(any(target_os = "linux", test))]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "its parsers are tested everywhere"))]
 mod linux;
@@ -99,6 +106,20 @@ pub fn available_memory() -> Option<u64> {
 /// The main memory that a process takes, in bytes, mapped files included.
 pub fn resident_memory(pid: u32) -> Option<u64> {
     system::resident_memory(pid)
+}
+
+/// Makes this process give large blocks of memory back to the system when they are freed, for programs that run for long. The GNU C library
+/// would learn to keep blocks of up to 32 MB, and as much again at the end of each of its arenas. Does nothing with other libraries.
+pub fn free_large_blocks_at_once() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    glibc::free_large_blocks_at_once();
+}
+
+/// Gives the system the pages on which this process has no block of memory any more: for programs that have just freed many blocks and
+/// go on. Does nothing with other libraries than the GNU C library.
+pub fn give_back_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    glibc::give_back_freed_memory();
 }
 
 /// The time that the machine's cores have spent up to now.

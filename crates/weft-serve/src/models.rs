@@ -281,6 +281,7 @@ async fn released(slot: &Slot, unloaded: Arc<Loaded>) {
     let releasing = Arc::clone(&slot.releasing);
     let released = tokio::task::spawn_blocking(move || {
         drop(unloaded);
+        weft_host::give_back_freed_memory();
         releasing.store(false, Ordering::SeqCst);
     });
     let _ = released.await;

@@ -80,11 +80,22 @@ impl Serving {
     }
 
     fn send(&self, body: &Value) -> TcpStream {
+        self.send_to("/v1/completions", body)
+    }
+
+    /// The whole answer to a request with a body.
+    fn post(&self, path: &str, body: &Value) -> String {
+        let mut answer = String::new();
+        self.send_to(path, body).read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn send_to(&self, path: &str, body: &Value) -> TcpStream {
         let mut stream = self.connect();
         let body = body.to_string();
         write!(
             stream,
-            "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         )

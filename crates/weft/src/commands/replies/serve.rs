@@ -49,6 +49,7 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    weft_host::free_large_blocks_at_once();
     let options = options(args)?;
     check(&options)?;
     weft_serve::log_to_stderr(match args.text("log-format") {
