@@ -50,7 +50,25 @@ fn is_device(path: &Path) -> bool {
 /// # Errors
 /// If the path leads nowhere, or cannot be read.
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
-    dunce::canonicalize(path)
+    let path = dunce::canonicalize(path)?;
+    Ok(if cfg!(windows) { share(&path).unwrap_or(path) } else { path })
+}
+
+/// The longest path that all programs of Windows take, in units of UTF-16.
+const MAX_PATH: usize = 260;
+
+/// `\\server\share\name` for `\\?\UNC\server\share\name`, a path on another machine, which `dunce` leaves as it is. `None` for other
+/// paths, and where the short form means something else. On other systems, every name is taken for one that Windows allows.
+fn share(path: &Path) -> Option<PathBuf> {
+    let rest = path.to_str()?.strip_prefix(r"\\?\UNC\")?;
+    let (server, below) = rest.split_once('\\')?;
+    let (share, names) = below.split_once('\\').unwrap_or((below, ""));
+    let short = format!(r"\\{rest}");
+    // What a drive allows, a share does.
+    let on_drive = format!(r"\\?\C:\{names}");
+    let allowed = !cfg!(windows) || dunce::simplified(Path::new(&on_drive)) != Path::new(&on_drive);
+    let is_short = short.encode_utf16().count() < MAX_PATH;
+    (allowed && is_short && !server.is_empty() && !share.is_empty()).then(|| short.into())
 }
 
 /// The folder that contains a file.
@@ -69,6 +87,25 @@ mod tests {
         }
         for file in ["", "nul.gguf", "null", "com0", "com10", "lpt", "NUL/a"] {
             assert!(!is_device(Path::new(file)), "{file}");
+        }
+    }
+
+    #[test]
+    fn paths_on_other_machines_are_as_people_type_them() {
+        let check = |path: &str, expected: Option<&str>| {
+            assert_eq!(share(Path::new(path)).as_deref(), expected.map(Path::new), "{path}");
+        };
+        check(r"\\?\UNC\nas\models\a é.gguf", Some(r"\\nas\models\a é.gguf"));
+        check(r"\\?\UNC\nas\models", Some(r"\\nas\models"));
+        check(r"\\?\C:\models\a.gguf", None);
+        check(r"\\nas\models\a.gguf", None);
+        check(r"\\?\UNC\nas", None);
+        check(r"\\?\UNC\\models", None);
+        check(&format!(r"\\?\UNC\nas\models\{}", "long\\".repeat(60)), None);
+        if cfg!(windows) {
+            // The short form of these is a device, and a name without its last character.
+            check(r"\\?\UNC\nas\models\nul", None);
+            check(r"\\?\UNC\nas\models\a.", None);
         }
     }
 
