@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use weft_device::{Device, SplitDevice};
+use weft_device::{Device, Side, SplitDevice};
 use weft_fuse::CostModel;
 use weft_pack::{OnReport, Report};
 
@@ -88,9 +88,12 @@ pub(super) fn choose(
         }
         (None, Some(all)) => {
             let fit = Fit::open(search, longer, experts)?;
-            let Some(offloaded) = fit.most(all)? else { return Ok(None) };
-            let note =
-                format!("{all}; {} run there, and the others on the CPU", residents(experts, offloaded));
+            let Some((offloaded, bytes)) = fit.most(all)? else { return Ok(None) };
+            let speed = fit.expected(offloaded, bytes)?;
+            let speed =
+                speed.map_or(String::new(), |speed| format!(" (about {speed:.0} tokens/s are expected)"));
+            let residents = residents(experts, offloaded);
+            let note = format!("{all}; {residents} run there, and the others on the CPU{speed}");
             if report(Report::Note(note)) == ControlFlow::Break(()) {
                 return Err(Error::Interrupted);
             }
@@ -194,8 +197,24 @@ impl<'a> Fit<'a> {
         }
     }
 
-    /// As many experts as the device has memory for, which has too little for `all`. `None` if it has too little without any.
-    fn most(&self, all: &MemoryNeed) -> Result<Option<OffloadedExperts>, Error> {
+    /// The tokens per second that are expected in replies, if both devices have been measured. While the CPU computes, it could read
+    /// `bytes` of a token.
+    fn expected(&self, offloaded: OffloadedExperts, bytes: f64) -> Result<Option<f64>, Error> {
+        if !self.search.costs().is_measured() || !self.costs.is_measured() {
+            return Ok(None);
+        }
+        let part = SecondPart::Experts(offloaded);
+        let planned = self.search.plan(Some(Beside { part, costs: self.costs }))?;
+        // The first class is for one token.
+        let of_token = planned.fusions.first().into_iter().flatten().zip(&planned.sides);
+        let near: u64 = of_token.filter(|(_, side)| **side == Side::First).map(|(one, _)| one.cost.ns).sum();
+        let far = bytes / self.costs.machine.bytes as f64;
+        Ok(Some(1.0 / (near as f64 / 1e9 + far)))
+    }
+
+    /// As many experts as the device has memory for, which has too little for `all`, and what a token costs the CPU then, as bytes that it
+    /// could read. `None` if the device has too little without any.
+    fn most(&self, all: &MemoryNeed) -> Result<Option<(OffloadedExperts, f64)>, Error> {
         let Experts { layers: most, count, step } = self.experts;
         let OffloadedExperts { streamed, in_slots, .. } = self.of(most, 1);
         let with = |layers, resident| {
@@ -224,17 +243,17 @@ impl<'a> Fit<'a> {
         };
         let chosen = self.chosen(with(most, 0));
         let (read, crossing) = (each as f64 * chosen, CROSSING + EACH * chosen * count as f64);
-        let cost = |layers: usize| {
-            let resident = steps_of(layers, left(layers - fewest)) * step;
+        let cost_of = |layers: usize, resident: usize| {
             layers as f64 * (crossing + missed(resident as f64 / count as f64, in_slots) * read)
         };
+        let cost = |layers: usize| cost_of(layers, steps_of(layers, left(layers - fewest)) * step);
         let least = (fewest..=most).map(cost).fold(f64::INFINITY, f64::min);
         let layers = (fewest..=most).find(|layers| cost(*layers) <= HEDGE * least).unwrap_or(fewest);
         let mut steps = steps_of(layers, left(layers - fewest));
         while steps > 0 && self.need(with(layers, steps * step))?.missing() > 0 {
             steps -= 1;
         }
-        Ok(Some(with(layers, steps * step)))
+        Ok(Some((with(layers, steps * step), cost_of(layers, steps * step))))
     }
 
     /// The share of a layer's experts that a token chooses.

@@ -1,7 +1,7 @@
 //! Plans a model for a device, to see what the device has memory for.
 
 use weft_device::{Device, Side};
-use weft_fuse::Options;
+use weft_fuse::{CostModel, Options};
 use weft_models::Mtp;
 
 use crate::error::Error;
@@ -34,6 +34,11 @@ impl<'a> Search<'a> {
         let room = Room::of(options, model.graph(), hardware)?;
         let compile = options.compile_options(hardware, model.gguf(), room.max);
         Ok(Search { model, device, options, mtp, compile, room })
+    }
+
+    /// The costs of the device.
+    pub(super) fn costs(&self) -> CostModel {
+        self.compile.costs
     }
 
     /// The plans of the model if the CPU computes this part of it.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use weft_check::Emulator;
 use weft_device::{BufferId, Device, DeviceError, Forward, RowsCopied, Streaming, Weight};
+use weft_kern::Machine;
 use weft_pack::{PackCache, Report};
 use weft_quant::GgmlType;
 
@@ -13,7 +14,7 @@ use super::layers::{Opened, beside_cpu, fitting};
 use super::open::open;
 use super::search::Search;
 use crate::devices::choice::DeviceChoice;
-use crate::devices::machines::cost_model;
+use crate::devices::machines::{cost_model, keep_machine};
 use crate::error::Error;
 use crate::layout::PAGE;
 use crate::model::Model;
@@ -301,26 +302,58 @@ fn an_expert_that_does_not_arrive_changes_no_bit() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
+/// Chooses the experts that run on a device with so much free memory. Returns the notes, too.
+fn fit_experts(
+    model: &Model,
+    free: u64,
+    options: &RuntimeOptions,
+) -> (Result<Option<OffloadedExperts>, Error>, Vec<String>) {
+    let mut notes = Vec::new();
+    let note = &mut |report| {
+        if let Report::Note(note) = report {
+            notes.push(note);
+        }
+        ControlFlow::Continue(())
+    };
+    let device = Small(cpu(), free);
+    let search = Search::new((model, None), &device, options).unwrap();
+    let planned = search.plan(None).unwrap();
+    let needs = search.of_last_layers(&planned).unwrap();
+    let chosen = experts::choose(&search, None, needs.first(), note);
+    (chosen.map(|with| with.map(|with| with.offloaded)), notes)
+}
+
+/// Machines that were measured tell a speed, and with more experts on the device a higher one.
+#[test]
+fn the_expected_speed_is_said() {
+    let model = model("glm-tiny-q4_0.gguf");
+    let folder = std::env::temp_dir().join(format!("weft-{}-expected", std::process::id()));
+    let options = RuntimeOptions { cache: Some(PackCache::new(folder.clone())), ..options() };
+    let hardware = cpu().caps().hardware.clone();
+    let machine = Machine { bytes: hardware.machine.bytes / 2 + 1, ..hardware.machine };
+    keep_machine(&hardware, options.device_folder().unwrap(), &machine).unwrap();
+    let Err(Error::Memory(none)) =
+        fit_experts(&model, 0, &RuntimeOptions { gpu_experts: Some(0), ..options.clone() }).0
+    else {
+        panic!("it fits in nothing")
+    };
+    let speed = |free: u64| {
+        let (_, notes) = fit_experts(&model, free, &options);
+        let note = notes[0].strip_suffix(" tokens/s are expected)").unwrap_or_else(|| panic!("{notes:?}"));
+        note.rsplit_once(" on the CPU (about ").unwrap().1.parse::<f64>().unwrap()
+    };
+    let (least, more) = (speed(none.total()), speed(none.total() + 80_000));
+    assert!(least > 0.0 && more > least, "{least}, then {more}");
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
 /// With a byte less than a model needs, the experts of one layer are offloaded; and so on, until the experts of all layers are.
 #[test]
 fn as_many_experts_are_on_a_device_as_fit() {
     let model = model("glm-tiny-q4_0.gguf");
     let Experts { layers, count, .. } = Experts::of(&model.graph().segments, cpu().caps().packing).unwrap();
     let fit = |free: u64, asked: Option<usize>| {
-        let mut notes = Vec::new();
-        let note = &mut |report| {
-            if let Report::Note(note) = report {
-                notes.push(note);
-            }
-            ControlFlow::Continue(())
-        };
-        let device = Small(cpu(), free);
-        let options = RuntimeOptions { gpu_experts: asked, ..options() };
-        let search = Search::new((&model, None), &device, &options).unwrap();
-        let planned = search.plan(None).unwrap();
-        let needs = search.of_last_layers(&planned).unwrap();
-        let chosen = experts::choose(&search, None, needs.first(), note);
-        (chosen.map(|with| with.map(|with| with.offloaded)), notes)
+        fit_experts(&model, free, &RuntimeOptions { gpu_experts: asked, ..options() })
     };
     assert_eq!(fit(u64::MAX, None).0.unwrap(), None);
     assert_eq!(fit(u64::MAX, Some(count)).0.unwrap(), None);
