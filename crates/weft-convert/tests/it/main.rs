@@ -2,6 +2,7 @@
 
 mod damaged;
 mod fixtures;
+mod gemma4;
 mod hybrids;
 mod indexers;
 mod support;

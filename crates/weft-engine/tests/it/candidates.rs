@@ -199,7 +199,7 @@ fn logits_are_read_where_candidates_are_not_enough() {
 fn suppressed_tokens_are_in_no_reply() {
     let mut fixture = Fixture::load("glm-tiny-q4_k_m");
     let prompt = fixture.tokens[..9].to_vec();
-    let request = || Request::new(&*prompt).cache(false).ignore_end(true).max_tokens(16);
+    let request = || Request::new(prompt.as_slice()).cache(false).ignore_end(true).max_tokens(16);
     let ways: [&dyn Fn(Request) -> Request; 6] = [
         &|request| request.sampling(Sampling::greedy()),
         &|request| request,

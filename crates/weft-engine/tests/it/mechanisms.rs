@@ -13,7 +13,7 @@ use weft_models::BuildOptions;
 use crate::support::{Fixture, fixtures};
 
 /// They have every mechanism of all fixtures.
-const VARIED: [&str; 19] = [
+const VARIED: [&str; 20] = [
     "cohere2moe-tiny-q4_0",
     "gemma4-odd-q5_0",
     "gemma4-tiny-q4_0",
@@ -29,6 +29,7 @@ const VARIED: [&str; 19] = [
     "llama-tiny-iq4_nl",
     "llama-tiny-q5_k_m",
     "ministral-odd-q5_k_m",
+    "nemotron_h_moe-tiny-q4_0",
     "phi4-odd-q5_k_m",
     "qwen2moe-tiny-q4_0",
     "qwen35-tiny-q4_k_m",

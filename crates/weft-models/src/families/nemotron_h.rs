@@ -1,9 +1,9 @@
 //! The `nemotron_h` and `nemotron_h_moe` families (Nemotron-H, Nemotron Nano 2 and 3): each layer is one block, Mamba-2, grouped-query
 //! attention without positions, or a network with squared ReLU: a dense one, or experts and shared ones.
 //!
-//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/nemotron-h.cpp`), except that fused `attn_qkv` tensors, groups of
-//! experts, and layers that choose different numbers of experts are refused. Experts may have an input and a result of their own width,
-//! between `ffn_latent_down` and `ffn_latent_up`. Blocks for multi-token prediction are left out.
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/nemotron-h.cpp`), except that fused `attn_qkv` tensors, another
+//! `attention.scale`, groups of experts, and layers that choose different numbers of experts are refused. Experts may have an input and a
+//! result of their own width, between `ffn_latent_down` and `ffn_latent_up`. Blocks for multi-token prediction are left out.
 
 use weft_ir::NodeId;
 
@@ -79,8 +79,7 @@ fn build(file: &ModelFile<'_>, network: &Network) -> Result<ModelGraph, Error> {
     let common = common(keys)?;
     let layers = mtp::layers(file.gguf, keys, common.blocks)?;
     let (heads, attends) = Heads::read_some(keys, &common)?;
-    let scale = keys.positive_opt("attention.scale")?.unwrap_or(heads.scale());
-    let attention = Grouped::unrotated(common.hidden, heads, scale);
+    let attention = Grouped::unrotated(common.hidden, heads, heads.only_scale(keys)?);
     let mamba = Mamba::read(keys, common.hidden, common.norm)?;
     let widths = keys.per_layer(WIDTH, common.blocks)?;
     let mtp_blocks = common.blocks - layers;
