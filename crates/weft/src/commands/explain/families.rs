@@ -19,11 +19,11 @@ use crate::test_folder::TestFolder;
 const PREFACE: &str = "\
 # What is fused, by family
 
-For each model family the kernels of its layers, at the sizes of a published model (of a tiny one for `cohere2moe` and `muse-glimmer`) and
-with weights in Q4_0: what each kernel computes, and why what reads its results is not computed in it, too. On a GPU a kernel can be several
-launches: attention whose positions are spread over workgroups is two, and so is a kernel with an indexer if the context has more positions
-than it chooses, or three in long contexts. Decisions that depend on cost are those for a CPU with two threads whose speeds have not been
-measured. `weft explain MODEL --why` shows the same for a model of yours, on your device; [explain.md](explain.md) says how to read it.
+For each model family the kernels of its layers, at the sizes of a published model and with weights in Q4_0: what each kernel computes, and
+why what reads its results is not computed in it, too. On a GPU a kernel can be several launches: attention whose positions are spread over
+workgroups is two, and so is a kernel with an indexer if the context has more positions than it chooses, or three in long contexts.
+Decisions that depend on cost are those for a CPU with two threads whose speeds have not been measured. `weft explain MODEL --why` shows the
+same for a model of yours, on your device; [explain.md](explain.md) says how to read it.
 
 This page is generated: `UPDATE_EXPECT=1 cargo test -p weft families`.
 ";
@@ -35,7 +35,7 @@ not computed in it, too.
 ";
 
 /// The models whose shapes are shown.
-const SHOWN: [&str; 40] = [
+const SHOWN: [&str; 45] = [
     "llama-3.2-1b",
     "mixtral-8x7b",
     "ministral-3-8b",
@@ -74,9 +74,13 @@ const SHOWN: [&str; 40] = [
     "glm-4-9b-0414",
     "command-r-35b",
     "command-r7b",
-    // The sizes of the published models are not known here.
-    "cohere2moe-tiny",
-    "muse-glimmer-tiny",
+    "north-mini-code",
+    "muse-glimmer-30b",
+    "lfm2-1.2b",
+    "lfm2-8b-a1b",
+    "granite-4.0-h-small",
+    "nemotron-nano-9b-v2",
+    "nemotron-3-nano-30b-a3b",
 ];
 
 #[test]
