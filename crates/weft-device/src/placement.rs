@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::error::DeviceError;
 use crate::ids::BufferId;
+use crate::target::SourceText;
 use crate::weight::Weight;
 
 /// One of two devices.
@@ -31,6 +32,15 @@ impl Side {
 
 /// A device whose buffers are on one of two sides.
 pub trait Placement {
+    /// The name of a side's device.
+    fn name_of(&self, side: Side) -> &str;
+
+    /// The free memory of a side's device in bytes, if it knows that.
+    fn free_memory_of(&self, side: Side) -> Option<u64>;
+
+    /// The texts of a side's device, if it runs any.
+    fn text_of(&self, side: Side) -> Option<&dyn SourceText>;
+
     /// Makes buffers and weights on this side from now on, or on both.
     fn place(&mut self, side: Option<Side>);
 

@@ -29,6 +29,7 @@ use crate::split::cuts::{Cut, Part, Written};
 use crate::split::steps::{Copy, Step, Steps};
 use crate::split::streams::Streams;
 use crate::streaming::{RowsCopied, Streaming};
+use crate::target::SourceText;
 use crate::weight::Weight;
 
 /// Two devices that run programs together. See the [trait](Placement) that says what is where.
@@ -358,6 +359,18 @@ impl Device for SplitDevice {
 }
 
 impl Placement for SplitDevice {
+    fn name_of(&self, side: Side) -> &str {
+        &self.sides[side as usize].caps().name
+    }
+
+    fn free_memory_of(&self, side: Side) -> Option<u64> {
+        self.sides[side as usize].free_memory()
+    }
+
+    fn text_of(&self, side: Side) -> Option<&dyn SourceText> {
+        self.sides[side as usize].text()
+    }
+
     fn place(&mut self, side: Option<Side>) {
         self.place = side;
     }

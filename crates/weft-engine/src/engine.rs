@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_device::{Caps, Device};
 use weft_pack::{OnReport, PackCache, fingerprint};
-use weft_runtime::{Error, Model, PAGE, memory_of};
+use weft_runtime::{Error, MemoryNeed, Model, PAGE, memory_of};
 
 use crate::adapters::SequenceAdapter;
 use crate::batch::SeqId;
@@ -20,7 +20,7 @@ use crate::runner::Runner;
 use crate::running::Running;
 use crate::schedule::Schedule;
 use crate::schedule::stats::Stats;
-use crate::speculate::draft_model::DraftModel;
+use crate::speculate::draft_model::{DraftModel, draft_options};
 use crate::speculate::drafter::Drafter;
 use crate::speculate::{Learnt, Speculate, Speculation};
 
@@ -135,6 +135,11 @@ impl Engine {
     /// The device.
     pub fn device(&self) -> &Caps {
         self.runner.device()
+    }
+
+    /// The memory that the model's parts need on each of two devices, as planned; none if there is one device.
+    pub fn divided(&self) -> &[MemoryNeed] {
+        self.runner.divided()
     }
 
     /// The most tokens of a prompt and its reply together.
@@ -308,14 +313,24 @@ impl EngineOptions {
         Engine::load(path.as_ref(), self, report)
     }
 
-    /// The bytes of memory that a model needs with these options, on all devices together, before it is opened. A draft model counts.
+    /// The memory that a model needs with these options, before it is opened, on each device that has a part of it: see
+    /// [`memory_of`](weft_runtime::memory_of). A draft model is a further entry. It counts without adapters, because it has none.
     ///
     /// # Errors
     /// If a file cannot be read, the model is not supported, or there is no such device.
+    pub fn memory_needs(&self, path: impl AsRef<Path>) -> Result<Vec<MemoryNeed>, Error> {
+        let mut needs = memory_of(path.as_ref(), self)?;
+        if let (Speculate::Model(draft), Some(own)) = (self.guesser(), needs.first()) {
+            needs.extend(memory_of(draft, &draft_options(self, own.tokens / self.sequences.max(1)))?);
+        }
+        Ok(needs)
+    }
+
+    /// The bytes of memory that a model needs with these options, on all devices together, before it is opened. A draft model counts.
+    ///
+    /// # Errors
+    /// Those of [`memory_needs`](EngineOptions::memory_needs).
     pub fn memory(&self, path: impl AsRef<Path>) -> Result<u64, Error> {
-        let own = memory_of(path.as_ref(), self)?.total();
-        let Speculate::Model(draft) = self.guesser() else { return Ok(own) };
-        let options = self.clone().speculate(Speculate::Off).kernels(Vec::new()).adapters(Vec::new());
-        Ok(own.saturating_add(memory_of(draft, &options)?.total()))
+        Ok(self.memory_needs(path)?.iter().map(MemoryNeed::total).fold(0, u64::saturating_add))
     }
 }

@@ -88,9 +88,9 @@ pub use weft_ir::Switches;
 pub use weft_kern::{ParseError, Replacement, parse_replacement};
 pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model, original_sums};
 pub use weft_runtime::{
-    AdapterFile, BACKENDS, Crossings, DeviceChoice, Error, Head, Model, MtpLayer, Pooling, RankedBy, Ranking,
-    RuntimeOptions, Selectable, SlotUse, check_file, open_adapted, open_file, pack_model, tokenizer,
-    tokenizer_json, unpack_model,
+    AdapterFile, BACKENDS, Crossings, DeviceChoice, Error, Head, MemoryNeed, Model, MtpLayer, Pooling,
+    RankedBy, Ranking, RuntimeOptions, Selectable, SlotUse, check_file, open_adapted, open_file, pack_model,
+    tokenizer, tokenizer_json, unpack_model,
 };
 pub use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, RenderedPrompt, TemplateError, Tokenizer,
@@ -109,9 +109,9 @@ pub mod inspect {
     pub use weft_kern::{Amounts, Machine, Seen};
     pub use weft_pack::{Packed, PackedOf, fingerprint, verify_model};
     pub use weft_runtime::{
-        Collector, ExplainOptions, Explained, InputSums, KernelCall, KernelPart, Launch, LaunchPiece,
-        MemoryNeed, PartId, PlansId, Prediction, ReplayTimings, Role, RuleResult, Runtime, StepShape,
-        StepTimings, TunedDecision, clear_device_files, cost_model, explain, keep_decisions, keep_machine,
-        memory_need, named, oracle_logits, oracle_logits_with, switches_of, tuned_decisions,
+        Collector, ExplainOptions, Explained, InputSums, KernelCall, KernelPart, Launch, LaunchPiece, PartId,
+        PlansId, Prediction, ReplayTimings, Role, RuleResult, Runtime, StepShape, StepTimings, TunedDecision,
+        clear_device_files, cost_model, explain, keep_decisions, keep_machine, memory_need, named,
+        oracle_logits, oracle_logits_with, switches_of, tuned_decisions,
     };
 }

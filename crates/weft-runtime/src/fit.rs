@@ -1,5 +1,6 @@
 //! Computes the memory that a model needs on a device, before it is loaded.
 
+pub(crate) mod before;
 pub(crate) mod dry;
 pub(crate) mod experts;
 pub(crate) mod layers;
@@ -10,9 +11,8 @@ pub(crate) mod search;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use weft_device::{BufferId, Device, Side};
+use weft_device::{BufferId, Device, Packing, Side, SourceText};
 use weft_fuse::Options;
 use weft_ir::Sizes;
 use weft_models::ModelGraph;
@@ -21,8 +21,6 @@ use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::fit::dry::Dry;
 use crate::fit::need::MemoryNeed;
-use crate::model::Model;
-use crate::mtp::mtp;
 use crate::options::RuntimeOptions;
 use crate::planned::Planned;
 use crate::sizes::Room;
@@ -43,57 +41,69 @@ pub fn memory_need(
     of(&Planned::of_all_steps(model, None, &compile, &room)?, &room.max, device)
 }
 
-/// Computes the memory that a model's file needs on the device of these options, before it is loaded. The layer that predicts one
-/// token more counts if the options have it compiled. A context longer than the model's counts as the model's.
-///
-/// # Errors
-/// If the file cannot be read, the model is not supported or cannot be compiled, an option is not valid for it, or there is no such
-/// device.
-pub fn memory_of(path: &Path, options: &RuntimeOptions) -> Result<MemoryNeed, Error> {
-    let model = Model::open_with(path, options)?;
-    let mtp = mtp(&model, options.mtp)?;
-    let device = options.open_device()?;
-    let hardware = &device.caps().hardware;
-    let context = options.context.map(|context| context.min(model.graph().config.context));
-    let room = Room::of(&RuntimeOptions { context, ..options.clone() }, model.graph(), hardware)?;
-    let compile = options.compile_options(hardware, model.gguf(), room.max);
-    of(&Planned::of_all_steps(model.graph(), mtp.as_ref(), &compile, &room)?, &room.max, &*device)
+/// A device, as far as the memory of a model depends on it.
+pub(crate) struct On<'a> {
+    name: &'a str,
+    free: Option<u64>,
+    packing: Option<&'a dyn Packing>,
+    text: Option<&'a dyn SourceText>,
+}
+
+impl<'a> On<'a> {
+    /// A device that is one.
+    pub(crate) fn device(device: &'a dyn Device) -> On<'a> {
+        let caps = device.caps();
+        On { name: &caps.name, free: device.free_memory(), packing: caps.packing, text: device.text() }
+    }
+}
+
+/// The memory that the parts of a model need on each of two devices that are one; none if the device is one.
+pub(crate) fn of_divided(
+    planned: &Planned,
+    max: &Sizes,
+    device: &mut dyn Device,
+) -> Result<Vec<MemoryNeed>, Error> {
+    // Weights are laid out in one way for both.
+    let packing = device.caps().packing;
+    let Some(placement) = device.placement() else { return Ok(Vec::new()) };
+    let on = |side| On {
+        name: placement.name_of(side),
+        free: placement.free_memory_of(side),
+        packing,
+        text: placement.text_of(side),
+    };
+    Side::ALL.map(|side| of_sides(planned, max, &on(side), side)).into_iter().collect()
 }
 
 /// The memory that plans for steps of up to `max` need.
-fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<MemoryNeed, Error> {
-    Ok(of_all(planned, max, device)?.0)
+pub(crate) fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<MemoryNeed, Error> {
+    Ok(of_all(planned, max, &On::device(device))?.0)
 }
 
-/// The memory that plans for steps of up to `max` need, and the linked model.
-fn of_all(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<(MemoryNeed, Dry), Error> {
-    let dry = Dry::new(planned, max, device.caps().packing)?;
+/// The memory that plans for steps of up to `max` need on a device, and the linked model.
+fn of_all(planned: &Planned, max: &Sizes, on: &On<'_>) -> Result<(MemoryNeed, Dry), Error> {
+    let dry = Dry::new(planned, max, on.packing)?;
     let programs = dry.classes.iter().flat_map(|class| {
         class.all_programs().chain(class.predictor.as_ref().map(|predictor| &predictor.program))
     });
     let weights = |id| dry.weights.get(&id).copied();
-    let scratch = device.text().map(|text| programs.map(|program| text.scratch_bytes(program, &weights)));
+    let scratch = on.text.map(|text| programs.map(|program| text.scratch_bytes(program, &weights)));
     let need = MemoryNeed {
-        device: device.caps().name.clone(),
+        device: on.name.to_string(),
         tokens: max.slots,
         weights: dry.weight_bytes,
         cache: dry.cache_bytes,
         states: dry.state_bytes,
         slots: planned.states.unwrap_or(0),
         values: dry.value_bytes + scratch.map_or(0, |each| each.sum()),
-        free: device.free_memory(),
+        free: on.free,
     };
     Ok((need, dry))
 }
 
-/// The memory that the segments on one of two sides need.
-pub(crate) fn of_sides(
-    planned: &Planned,
-    max: &Sizes,
-    device: &dyn Device,
-    side: Side,
-) -> Result<MemoryNeed, Error> {
-    let (all, dry) = of_all(planned, max, device)?;
+/// The memory that the segments on one of two sides need on its device.
+pub(crate) fn of_sides(planned: &Planned, max: &Sizes, on: &On<'_>, side: Side) -> Result<MemoryNeed, Error> {
+    let (all, dry) = of_all(planned, max, on)?;
     let own = dry.segments.iter().zip(&planned.sides).filter(|(_, of)| **of == side).map(|(own, _)| own);
     let (others, slots) = &dry.streamed;
     let others = (others.clone(), [0; 2]);
@@ -127,7 +137,7 @@ pub(crate) fn of_last_layers(
     layers: usize,
     device: &dyn Device,
 ) -> Result<Vec<MemoryNeed>, Error> {
-    let (all, dry) = of_all(planned, max, device)?;
+    let (all, dry) = of_all(planned, max, &On::device(device))?;
     let part = |first_layer: usize| {
         let first = planned.sections.before_layer(&planned.segments, first_layer);
         of_segments(dry.segments[first..].iter(), &dry, &all)

@@ -26,6 +26,7 @@ use crate::devices::uses::KeptUses;
 use crate::error::Error;
 use crate::fit;
 use crate::fit::layers::Opened;
+use crate::fit::need::MemoryNeed;
 use crate::fit::open;
 use crate::inputs::StepInputs;
 use crate::layout::PAGE;
@@ -59,6 +60,8 @@ pub struct Runtime {
     /// The experts that are in slots.
     slots: Option<ExpertSlots>,
     crossings: Crossings,
+    /// The memory that the model's parts need on each of two devices; none if there is one.
+    divided: Vec<MemoryNeed>,
     // Buffers of a step, kept so that no step allocates.
     /// The inputs of the last step. The head computes a window of the wanted logits at once.
     inputs: StepInputs,
@@ -132,6 +135,7 @@ impl Runtime {
                 planned
             }
         };
+        let divided = fit::of_divided(&planned, &max, &mut *device)?;
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
         let kept = |experts: usize| {
             let folder = options.device_folder()?;
@@ -154,6 +158,7 @@ impl Runtime {
             room,
             slots,
             crossings: Crossings::default(),
+            divided,
             inputs: StepInputs::with_capacity(&max),
             bytes: Vec::with_capacity(inputs),
             computed: Read::with_capacity(4 * max.rows * width),
@@ -178,6 +183,11 @@ impl Runtime {
     /// What two devices did together so far; nothing if there is one.
     pub fn crossings(&self) -> Crossings {
         self.crossings
+    }
+
+    /// The memory that the model's parts need on each of two devices, as planned; none if there is one device.
+    pub fn divided(&self) -> &[MemoryNeed] {
+        &self.divided
     }
 
     /// The model.

@@ -44,6 +44,12 @@ struct Guessing {
     most: usize,
 }
 
+/// The options of a model that guesses for one with these `options`: all of it is on their device, and it has no adapters.
+pub(crate) fn draft_options(options: &EngineOptions, context: usize) -> EngineOptions {
+    let own = options.clone().context(context).prompts(None).speculate(Speculate::Off).kernels(Vec::new());
+    own.adapters(Vec::new()).gpu_layers(None).gpu_experts(None).gpu_memory(None)
+}
+
 impl DraftModel {
     /// Opens a model that guesses for another, with room for as many sequences. Texts longer than it was trained for are not
     /// guessed.
@@ -66,8 +72,7 @@ impl DraftModel {
             )));
         }
         let context = main.context().min(model.graph().config.context);
-        let own =
-            options.clone().context(context).prompts(None).speculate(Speculate::Off).kernels(Vec::new());
+        let own = draft_options(options, context);
         let device = own.device.open(own.threads, own.device_folder())?;
         let runner = Runner::new(model, device, &own, &mut |_| ControlFlow::Continue(()))?;
         let pages = context.div_ceil(PAGE).saturating_mul(own.sequences);

@@ -6,7 +6,7 @@ use weft_models::Mtp;
 
 use crate::error::Error;
 use crate::fit::need::MemoryNeed;
-use crate::fit::of_sides;
+use crate::fit::{On, of_sides};
 use crate::model::Model;
 use crate::options::RuntimeOptions;
 use crate::planned::Planned;
@@ -54,7 +54,7 @@ impl<'a> Search<'a> {
     /// # Errors
     /// If plans do not fit together.
     pub(super) fn need(&self, planned: &Planned) -> Result<MemoryNeed, Error> {
-        of_sides(planned, &self.room.max, self.device, Side::First)
+        of_sides(planned, &self.room.max, &On::device(self.device), Side::First)
     }
 
     /// The memory that the last layers need with the head, for each number of them from all down to none.

@@ -1,5 +1,7 @@
 //! Models on two devices, and what fits there.
 
+mod divided;
+
 use std::ops::ControlFlow;
 use std::path::Path;
 

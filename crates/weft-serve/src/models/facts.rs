@@ -86,6 +86,8 @@ pub(crate) struct Facts {
     pub(crate) device: String,
     /// Whether that is a card with memory of its own.
     pub(crate) on_gpu: bool,
+    /// The bytes of memory on that card, and on the CPU, if the model is divided between both.
+    pub(crate) divided: Option<[u64; 2]>,
 }
 
 impl Facts {
@@ -113,6 +115,10 @@ impl Facts {
             architecture: config.architecture.to_string(),
             device: engine.device().name.clone(),
             on_gpu: engine.device().hardware.distant,
+            divided: match engine.divided() {
+                [first, second] => Some([first.total(), second.total()]),
+                _ => None,
+            },
         }
     }
 }

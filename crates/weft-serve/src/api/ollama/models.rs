@@ -84,7 +84,9 @@ fn described(slot: &Slot, own: &str) -> Value {
 fn running(slot: &Slot) -> Value {
     let name = listed_name(&slot.source.name);
     let size = slot.header().map_or(0, |header| header.bytes);
-    let on_gpu = slot.loaded().is_some_and(|model| model.facts.on_gpu);
+    let loaded = slot.loaded();
+    let facts = loaded.as_ref().map(|model| (model.facts.on_gpu, model.facts.divided));
+    let [size, on_gpu] = sizes(size, facts.unwrap_or_default());
     let left = slot.time_left().map_or(FOR_EVER, |left: Duration| left.as_secs());
     json!({
         "name": name,
@@ -93,9 +95,18 @@ fn running(slot: &Slot) -> Value {
         "digest": digest(slot, &slot.source.name),
         "details": details(slot.header()),
         "expires_at": timestamp(wire::now() + left),
-        "size_vram": if on_gpu { size } else { 0 },
+        "size_vram": on_gpu,
         "context_length": slot.context(),
     })
+}
+
+/// The size of a model, and the part of it on a GPU, by the size of its file. The parts of one that is divided have the sizes that were
+/// planned: Ollama's client shows their ratio.
+fn sizes(file: u64, (on_gpu, divided): (bool, Option<[u64; 2]>)) -> [u64; 2] {
+    match divided {
+        Some([first, second]) => [first.saturating_add(second), if on_gpu { first } else { 0 }],
+        None => [file, if on_gpu { file } else { 0 }],
+    }
 }
 
 /// The name under which clients find a model: they add `:latest` to names without a tag.
@@ -251,6 +262,15 @@ mod tests {
         for (count, expected) in sizes {
             assert_eq!(parameter_size(count), expected);
         }
+    }
+
+    #[test]
+    fn a_model_on_two_devices_has_the_sizes_of_its_parts() {
+        assert_eq!(sizes(100, (false, None)), [100, 0]);
+        assert_eq!(sizes(100, (true, None)), [100, 100]);
+        assert_eq!(sizes(100, (true, Some([40, 70]))), [110, 40]);
+        // The first device may be one that shares the CPU's memory.
+        assert_eq!(sizes(100, (false, Some([40, 70]))), [110, 0]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ mod show;
 use std::io::Write as _;
 
 use serde_json::json;
-use weft_engine::inspect::{MemoryNeed, memory_need};
-use weft_engine::{EngineOptions, open_file};
+use weft_engine::inspect::memory_need;
+use weft_engine::{EngineOptions, MemoryNeed, open_file};
 use weft_gguf::Gguf;
 use weft_models::BuildOptions;
 
