@@ -304,7 +304,13 @@ fn is_address(name: &str) -> bool {
 /// Whether a name can only be meant as a path.
 fn looks_like_path(name: &str) -> bool {
     let path = Path::new(name);
-    name.ends_with(".gguf") || path.is_absolute() || name.starts_with("./") || name.starts_with("../")
+    let below = name.starts_with("./") || name.starts_with("../") || cfg!(windows) && name.contains('\\');
+    is_gguf_name(path) || path.is_absolute() || below
+}
+
+/// Whether a name ends as those of GGUF files do.
+fn is_gguf_name(name: &Path) -> bool {
+    name.extension().is_some_and(|end| end.eq_ignore_ascii_case("gguf"))
 }
 
 /// The error for a path without a file.
@@ -312,7 +318,8 @@ fn no_file(path: &Path) -> Error {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names = weft_file::entries(folder).unwrap_or_default();
     let names: Vec<String> = names.iter().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let models: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.ends_with(".gguf")).collect();
+    let models: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| is_gguf_name(Path::new(name))).collect();
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let near = suggest(name, &models).into_iter().map(|name| path.with_file_name(name).display().to_string());
     Error::NoFile { path: path.into(), near: near.collect() }

@@ -98,14 +98,22 @@ pub(crate) fn text_of(bytes: Vec<u8>) -> anyhow::Result<String> {
         }
         Err(error) => {
             let bytes = error.as_bytes();
-            let from = if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
-                "iconv -f UTF-16 -t UTF-8"
-            } else {
-                "iconv -f LATIN1 -t UTF-8"
-            };
+            let is_utf_16 = bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF");
             let bad = NotUtf8 { at: error.utf8_error().valid_up_to() };
-            bail!("it is {bad}; convert it, for example with `{from}`")
+            bail!("it is {bad}; convert it, for example with {}", converter(is_utf_16))
         }
+    }
+}
+
+/// A command that makes UTF-8 of a text.
+fn converter(is_utf_16: bool) -> &'static str {
+    if cfg!(windows) {
+        // It reads UTF-16 by its mark, and other texts in the code page of the user.
+        "`Get-Content FILE | Set-Content -Encoding utf8 NEW` in PowerShell"
+    } else if is_utf_16 {
+        "`iconv -f UTF-16 -t UTF-8`"
+    } else {
+        "`iconv -f LATIN1 -t UTF-8`"
     }
 }
 
@@ -158,14 +166,19 @@ mod tests {
             fs::write(&path, bytes).unwrap();
             folder.relative(&format!("{:#}", read(&path).unwrap_err()))
         };
+        let advice = |otherwise| {
+            let by = "`Get-Content FILE | Set-Content -Encoding utf8 NEW` in PowerShell";
+            format!("convert it, for example with {}", if cfg!(windows) { by } else { otherwise })
+        };
         assert_eq!(
             wrong(b"ab\xFFc"),
-            "cannot read the text file text: it is not UTF-8 text: byte 2 is invalid; convert it, for example with \
-             `iconv -f LATIN1 -t UTF-8`"
+            "cannot read the text file text: it is not UTF-8 text: byte 2 is invalid; ".to_string()
+                + &advice("`iconv -f LATIN1 -t UTF-8`")
         );
+        let said = wrong(b"\xFF\xFEh\0i\0");
         assert!(
-            wrong(b"\xFF\xFEh\0i\0")
-                .ends_with("byte 0 is invalid; convert it, for example with `iconv -f UTF-16 -t UTF-8`")
+            said.ends_with(&format!("byte 0 is invalid; {}", advice("`iconv -f UTF-16 -t UTF-8`"))),
+            "{said}"
         );
         let error = folder.relative(&format!("{:#}", read(&folder.join("none")).unwrap_err()));
         assert_eq!(error, "cannot read the text file none: no such file");

@@ -56,7 +56,7 @@ fn known(name: &Path) -> Option<&'static CatalogModel> {
 
 /// Whether a name ends as those of GGUF files do.
 fn is_gguf_name(name: &Path) -> bool {
-    name.as_os_str().as_encoded_bytes().ends_with(b".gguf")
+    name.extension().is_some_and(|end| end.eq_ignore_ascii_case("gguf"))
 }
 
 /// Whether this is a folder that `weft convert` reads, without a GGUF file in it.
@@ -202,7 +202,8 @@ pub(crate) fn looks_like_model(name: &Path) -> bool {
     let Some(text) = name.to_str() else { return is_gguf_name(name) || is_checkpoint(name) };
     // A sentence may end in the name of a file, or begin with an address.
     let one_word = !text.contains(char::is_whitespace);
-    let file = (text.ends_with(".gguf") || text.ends_with(".gguf.weft")) && (one_word || name.is_file());
+    let packed = name.extension().is_some_and(|end| end == "weft") && is_gguf_name(&name.with_extension(""));
+    let file = (is_gguf_name(name) || packed) && (one_word || name.is_file());
     let address = one_word && HubName::of_address(text).is_some();
     let short = catalog_model(text).is_some() || HubName::of_short(text).is_some();
     file || text.starts_with(HubName::PREFIX) || address || short || is_checkpoint(name)
@@ -246,6 +247,16 @@ mod tests {
         // Another file of that name, and a file of another name.
         assert!(by_path(&file(model.file, model.bytes - 1)).is_none());
         assert!(by_path(&file("other.gguf", model.bytes)).is_none());
+    }
+
+    #[test]
+    fn a_lone_name_of_a_file_is_a_model() {
+        for name in ["a.gguf", "b/A.GGUF", "a.gguf.weft", "hf:org/repo"] {
+            assert!(looks_like_model(Path::new(name)), "{name}");
+        }
+        for prompt in ["hello", "what is in a.gguf", "a.weft", "a.gguf.txt", "gguf"] {
+            assert!(!looks_like_model(Path::new(prompt)), "{prompt}");
+        }
     }
 
     #[test]
