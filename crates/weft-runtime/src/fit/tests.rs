@@ -325,7 +325,7 @@ fn fit_experts(
     (chosen.map(|with| with.map(|with| with.offloaded)), notes)
 }
 
-/// Machines that were measured tell a speed, and with more experts on the device a higher one.
+/// Machines that were measured tell a speed, and with the experts of fewer layers elsewhere a higher one.
 #[test]
 fn the_expected_speed_is_said() {
     let model = model("glm-tiny-q4_0.gguf");
@@ -349,7 +349,8 @@ fn the_expected_speed_is_said() {
             Some(note.rsplit_once(" on the CPU (about ").unwrap().1.parse().unwrap())
         })
         .collect();
-    assert!(speeds[0] > 0.0 && speeds.is_sorted() && speeds.last() > speeds.first(), "{speeds:?}");
+    // The experts of the last layer need no crossing.
+    assert!(speeds.iter().all(|speed| *speed > 0.0) && speeds.last() > speeds.first(), "{speeds:?}");
     let _ = std::fs::remove_dir_all(&folder);
 }
 

@@ -73,7 +73,13 @@ fn each_device_counts_its_own_part() {
         let mut before = None;
         for part in layers.chain(resident) {
             let (needs, found) = planned_and_found(name, part);
-            assert_eq!(needs.each_ref().map(MemoryNeed::total), found, "{name}: {part:?}");
+            // Never less than is taken. A weight whose rows are only looked up counts as if it were packed, which is somewhat more.
+            for (need, found) in needs.iter().map(MemoryNeed::total).zip(found) {
+                assert!(
+                    (found..=found + found / 50).contains(&need),
+                    "{name}: {part:?}: {need} planned, {found} found"
+                );
+            }
             // With each further layer on the second device, the first one needs less.
             if matches!(part, SecondPart::Layers(_)) {
                 assert!(before.is_none_or(|before| needs[0].total() < before), "{name}: {part:?}");
