@@ -84,8 +84,8 @@ pub enum Fun {
     /// `(a, b)`: the dot product of two vectors of four signed bytes, an `i32`; an `f32` in
     /// [WGSL](crate::dialect::Wgsl) without an instruction for it.
     Dot4,
-    /// `(low, high, places)`: four of the eight bytes of two words. Byte `i` of the result is the one that nibble `i` of `places` counts from
-    /// the lowest of `low`; these nibbles are below 8. For languages of GPUs that do this in one instruction.
+    /// `(low, high, places)`: four of the eight bytes of two words. Byte `i` of the result is the one that nibble `i` of `places` counts
+    /// from the lowest of `low`; these nibbles are below 8. For languages of GPUs that do this in one instruction.
     PickBytes,
     /// `(value, mask)`: the value of the lane whose number differs from this lane's in the bits of
     /// `mask`, which must be below the smallest subgroup size.

@@ -1,5 +1,5 @@
-//! GLM-5.3-Flash: `glm5-next`. Most layers are Kimi delta attention, the others latent attention without rotation to pools of positions that
-//! an indexer chooses. A layer has several residual streams, but that for multi-token prediction one.
+//! GLM-5.3-Flash: `glm5-next`. Most layers are Kimi delta attention, the others latent attention without rotation, to pools of positions
+//! that an indexer chooses. A layer has several residual streams, but that for multi-token prediction one.
 
 use serde_json::Value as Json;
 

@@ -1,5 +1,5 @@
-//! Latent attention to positions that an indexer chooses: DeepSeek-V3.2 is `deepseek32`, GLM-5 and its successors are `glm-dsa`. All else is
-//! as in DeepSeek-V3 and GLM-4.7-Flash. Some layers of GLM-5.2 take the positions of the layer before them, and have no indexer.
+//! Latent attention to positions that an indexer chooses: DeepSeek-V3.2 is `deepseek32`, GLM-5 and its successors are `glm-dsa`. All else
+//! is as in DeepSeek-V3 and GLM-4.7-Flash. Some layers of GLM-5.2 take the positions of the layer before them, and have no indexer.
 
 use serde_json::Value as Json;
 use weft_gguf::{Array, Value};

@@ -116,8 +116,8 @@ impl Kda {
     }
 }
 
-/// Writes the keys of all families with such layers. `full` says which layers have latent attention; programs that read the file see one head of keys
-/// there.
+/// Writes the keys of all families with such layers. `full` says which layers have latent attention; programs that read the file see one
+/// head of keys there.
 pub(super) fn write(model: &mut Model<'_>, kda: &Kda, latent: &Latent, full: &[bool]) -> Result<()> {
     let config = model.config;
     write_keys(model, full.len() as u32)?;
