@@ -68,6 +68,8 @@ pub(crate) struct Compiled {
     pub(crate) streamed_from: Option<usize>,
     /// The names of the segments. The plans of each class are in the same order.
     pub(crate) segments: Vec<SegmentNames>,
+    /// The programs for steps in which no token has an adapter, if requests choose adapters.
+    pub(crate) plain: Option<Box<Compiled>>,
 }
 
 impl Compiled {
@@ -232,15 +234,18 @@ pub(crate) fn compile(
     report: OnReport<'_>,
 ) -> Result<(Shared, Compiled), Error> {
     let mut checked = Vec::new();
-    replacements::check(device, planned.plans(), &mut checked)?;
+    for plans in std::iter::once(planned).chain(planned.plain.as_deref()) {
+        replacements::check(device, plans.plans(), &mut checked)?;
+    }
     replacements::tell(device, planned.plans(), options, &checked, report)?;
     let mut inputs = inputs(device, &options.max, planned.window.as_ref(), planned.optional())?;
     let slots = planned.slots.map(|layout| SlotBuffers::new(device, layout, &options.max)).transpose()?;
     inputs.extend(slots.iter().flat_map(SlotBuffers::inputs));
     let tensors = weights::load(device, gguf, planned, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked, slots };
+    let plain = planned.plain.as_ref().map(|plain| bind(device, options, plain, &mut shared)).transpose()?;
     let compiled = bind(device, options, planned, &mut shared)?;
-    Ok((shared, compiled))
+    Ok((shared, Compiled { plain: plain.map(Box::new), ..compiled }))
 }
 
 /// Compiles a model with other options, for the weights and states that are on the device already.
@@ -305,7 +310,7 @@ fn bind(
     };
     let named = segments.iter().zip(&fusions[0]).take(sections.of_model());
     let segments = named.map(|(segment, fusion)| SegmentNames::new(segment, fusion)).collect();
-    Ok(Compiled { classes, streamed_from, segments })
+    Ok(Compiled { classes, streamed_from, segments, plain: None })
 }
 
 /// The fewest tokens of a step for which streaming pays, by the speed of copies, which is measured, and of the second device.

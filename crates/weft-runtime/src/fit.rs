@@ -83,11 +83,14 @@ pub(crate) fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<
 /// The memory that plans for steps of up to `max` need on a device, and the linked model.
 fn of_all(planned: &Planned, max: &Sizes, on: &On<'_>) -> Result<(MemoryNeed, Dry), Error> {
     let dry = Dry::new(planned, max, on.packing)?;
-    let programs = dry.classes.iter().flat_map(|class| {
+    let plain = planned.plain.as_ref().map(|plain| Dry::new(plain, max, on.packing)).transpose()?;
+    let linked = || std::iter::once(&dry).chain(&plain);
+    let programs = linked().flat_map(|dry| &dry.classes).flat_map(|class| {
         class.all_programs().chain(class.predictor.as_ref().map(|predictor| &predictor.program))
     });
     let weights = |id| dry.weights.get(&id).copied();
     let scratch = on.text.map(|text| programs.map(|program| text.scratch_bytes(program, &weights)));
+    let values: u64 = linked().map(|dry| dry.value_bytes).sum();
     let need = MemoryNeed {
         device: on.name.to_string(),
         tokens: max.slots,
@@ -95,7 +98,7 @@ fn of_all(planned: &Planned, max: &Sizes, on: &On<'_>) -> Result<(MemoryNeed, Dr
         cache: dry.cache_bytes,
         states: dry.state_bytes,
         slots: planned.states.unwrap_or(0),
-        values: dry.value_bytes + scratch.map_or(0, |each| each.sum()),
+        values: values + scratch.map_or(0, |each| each.sum()),
         free: on.free,
     };
     Ok((need, dry))

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_gguf::{Gguf, Metadata, Selectable};
-use weft_models::{BuildOptions, ModelGraph, Pooling};
+use weft_models::{BuildOptions, ModelGraph};
 use weft_quant::GgmlType;
 use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer, TokenizerError,
@@ -16,7 +16,7 @@ use weft_text::{
 
 use crate::error::Error;
 use crate::layout::PAGE;
-use crate::model::adapters::open_adapted;
+use crate::model::adapters::{AdapterFile, open_adapted};
 use crate::model::files::open_file;
 use crate::options::RuntimeOptions;
 use crate::ranking::Ranking;
@@ -25,6 +25,7 @@ use crate::ranking::Ranking;
 pub struct Model {
     gguf: Gguf,
     graph: ModelGraph,
+    plain: Option<ModelGraph>,
     tokenizer: Arc<Tokenizer>,
     template: Result<Arc<ChatTemplate>, TemplateError>,
     tool_template: Result<Option<Arc<ChatTemplate>>, TemplateError>,
@@ -46,7 +47,13 @@ impl Model {
     /// # Errors
     /// Those of [`open`](Model::open), and if an adapter is not one for this model.
     pub fn open_with(path: &Path, options: &RuntimeOptions) -> Result<Model, Error> {
-        Model::build(open_adapted(path, &options.adapters)?, options.kv, options.pooling)
+        let build = BuildOptions { kv: options.kv, page: PAGE, pooling: options.pooling };
+        let always: Vec<AdapterFile> =
+            options.adapters.iter().filter(|adapter| adapter.name.is_none()).cloned().collect();
+        let plain = (always.len() < options.adapters.len())
+            .then(|| Ok::<_, Error>(weft_models::build(&open_adapted(path, &always)?, &build)?))
+            .transpose()?;
+        Model::build(open_adapted(path, &options.adapters)?, plain, &build)
     }
 
     /// Builds a model from a file that is already open.
@@ -54,16 +61,16 @@ impl Model {
     /// # Errors
     /// If the model or its tokenizer is not supported.
     pub fn new(gguf: Gguf, kv: GgmlType) -> Result<Model, Error> {
-        Model::build(gguf, kv, None)
+        Model::build(gguf, None, &BuildOptions { kv, page: PAGE, pooling: None })
     }
 
-    fn build(gguf: Gguf, kv: GgmlType, pooling: Option<Pooling>) -> Result<Model, Error> {
-        let graph = weft_models::build(&gguf, &BuildOptions { kv, page: PAGE, pooling })?;
+    fn build(gguf: Gguf, plain: Option<ModelGraph>, options: &BuildOptions) -> Result<Model, Error> {
+        let graph = weft_models::build(&gguf, options)?;
         let tokenizer = Arc::new(tokenizer(gguf.metadata())?);
         let template = ChatTemplate::of(&tokenizer).map(Arc::new);
         let tool_template = ChatTemplate::for_tools(&tokenizer).map(|template| template.map(Arc::new));
         let ranking = Ranking::of(&gguf, &graph, &tokenizer)?;
-        Ok(Model { gguf, graph, tokenizer, template, tool_template, kv, ranking })
+        Ok(Model { gguf, graph, plain, tokenizer, template, tool_template, kv: options.kv, ranking })
     }
 
     /// Changes the graphs, so that checks can have models that no family builds.
@@ -90,6 +97,12 @@ impl Model {
     /// The graphs and the model's sizes.
     pub fn graph(&self) -> &ModelGraph {
         &self.graph
+    }
+
+    /// The graphs for steps in which no token has an adapter that its request chose, if requests choose adapters. Their bits are those of
+    /// [`graph`](Model::graph).
+    pub(crate) fn plain(&self) -> Option<&ModelGraph> {
+        self.plain.as_ref()
     }
 
     /// How the model ranks documents, if it does.

@@ -10,6 +10,7 @@ use weft_models::{ADAPTERS, ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
 use crate::layout::{Optional, PAGE, Window};
+use crate::model::Model;
 use crate::plans::slots::SlotLayout;
 use crate::plans::{self, Sections};
 use crate::replacements::Plans;
@@ -38,6 +39,8 @@ pub(crate) struct Planned {
     pub(crate) streamed: Option<Machine>,
     /// The layers whose experts are in slots.
     pub(crate) slots: Option<SlotLayout>,
+    /// The plans for steps in which no token has an adapter, if requests choose adapters.
+    pub(crate) plain: Option<Box<Planned>>,
 }
 
 impl Planned {
@@ -64,7 +67,19 @@ impl Planned {
         Plans { segments, sides, steps, fusions }
     }
 
-    /// The plans for steps of all sizes.
+    /// The plans of a model for steps of all sizes, with and without adapters.
+    pub(crate) fn of_model(
+        model: &Model,
+        mtp: Option<&Mtp>,
+        options: &Options,
+        room: &Room,
+    ) -> Result<Planned, Error> {
+        let of = |graph| Planned::of_all_steps(graph, mtp, options, room);
+        let plain = model.plain().map(of).transpose()?.map(Box::new);
+        Ok(Planned { plain, ..of(model.graph())? })
+    }
+
+    /// The plans of graphs for steps of all sizes.
     pub(crate) fn of_all_steps(
         model: &ModelGraph,
         mtp: Option<&Mtp>,
@@ -125,6 +140,7 @@ impl Planned {
             fusions,
             streamed,
             slots,
+            plain: None,
         })
     }
 }

@@ -130,7 +130,7 @@ impl Runtime {
         let planned = match planned {
             Some(planned) => planned,
             None => {
-                let planned = Planned::of_all_steps(model.graph(), mtp.as_ref(), &fusion, &room)?;
+                let planned = Planned::of_model(&model, mtp.as_ref(), &fusion, &room)?;
                 fit::check(&planned, &max, &*device)?;
                 planned
             }
@@ -276,6 +276,7 @@ impl Runtime {
         let Runtime { device, shared, variants, inputs, bytes, room, slots, crossings, .. } = self;
         let rows = inputs.wanted.chunks(room.max.rows).next().unwrap_or_default();
         write(&mut **device, shared, &inputs.named(rows), bytes)?;
+        variants.begin(inputs.adapters.iter().all(|adapter| *adapter == 0));
         if let Some(slots) = slots {
             slots.next_step(&mut **device)?;
             slots.begins(sizes.tokens, !variants.used().streams(sizes.tokens));

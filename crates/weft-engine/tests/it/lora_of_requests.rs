@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use weft_check::Emulator;
-use weft_engine::inspect::{Batch, Runner, oracle_logits, oracle_logits_with};
+use weft_engine::inspect::{Batch, Runner, StepShape, oracle_logits, oracle_logits_with};
 use weft_engine::{AdapterFile, EngineOptions, Model, PromptCache, Request, Sampling, open_adapted};
 use weft_gguf::{Gguf, Value};
 use weft_quant::GgmlType;
@@ -82,6 +82,25 @@ fn each_row_has_what_a_model_merged_with_its_adapter_computes() {
         }
         let base = oracle_logits(&Gguf::open(&fixture.path).unwrap(), &fixture.tokens).unwrap();
         assert!(bits(&base) == bits(&oracle_logits(&model, &fixture.tokens).unwrap()), "{name}");
+    }
+}
+
+/// Steps in which no token has an adapter run the model's own kernels, so that adapters which nobody uses cost nothing.
+#[test]
+fn a_step_without_adapters_has_the_launches_of_the_model() {
+    let apart = apart("launches", MODELS[0]);
+    let fixture = &apart[0].fixture;
+    let launches = |runner: &mut Runner, chosen: &[Option<&str>], tokens: usize| {
+        together(runner, &fixture.tokens[..tokens], chosen, tokens);
+        runner.launches(&StepShape { tokens: tokens * chosen.len(), depth: 0, logits: 1 }).len()
+    };
+    let mut base = fixture.runner(EngineOptions::default().context(128).sequences(2).threads(1));
+    let mut runner = fixture.runner(options(&apart).sequences(2).threads(1));
+    for tokens in [1, 20] {
+        let own = launches(&mut base, &[None, None], tokens);
+        assert_eq!(launches(&mut runner, &[None, None], tokens), own);
+        assert!(launches(&mut runner, &[None, Some(NAMES[0])], tokens) > own);
+        assert_eq!(launches(&mut runner, &[None, None], tokens), own);
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn of_opened(
     let compile = options.compile_options(&device.caps().hardware, model.gguf(), room.max);
     let planned = match planned {
         Some(planned) => planned,
-        None => Planned::of_all_steps(model.graph(), mtp, &compile, &room)?,
+        None => Planned::of_model(model, mtp, &compile, &room)?,
     };
     match of_divided(&planned, &room.max, &mut *device)? {
         divided if divided.is_empty() => Ok(vec![of(&planned, &room.max, &*device)?]),

@@ -46,7 +46,7 @@ impl<'a> Search<'a> {
     /// # Errors
     /// If the model cannot be compiled.
     pub(super) fn plan(&self, beside: Option<Beside>) -> Result<Planned, Error> {
-        Planned::of_all_steps(self.model.graph(), self.mtp, &self.compile, &Room { beside, ..self.room })
+        Planned::of_model(self.model, self.mtp, &self.compile, &Room { beside, ..self.room })
     }
 
     /// The memory that the device needs for its part of such plans.

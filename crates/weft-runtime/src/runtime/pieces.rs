@@ -108,7 +108,8 @@ impl Runtime {
         // The order of sums in users' texts is not known.
         let mut texts: BTreeSet<&str> = BTreeSet::new();
         if let Some(tuning) = device.tuning() {
-            for program in variants.used().classes.iter().flat_map(Class::all_programs) {
+            let compiled = std::iter::once(variants.used()).chain(variants.used().plain.as_deref());
+            for program in compiled.flat_map(|compiled| &compiled.classes).flat_map(Class::all_programs) {
                 for kernel in &program.kernels {
                     texts.extend(kernel.texts.iter().map(|text| text.source.as_str()));
                     let schedule = tuning.schedule(kernel, &program.max);

@@ -41,6 +41,8 @@ pub(super) struct Variants {
     /// The one that the runtime was loaded with, then those that were added.
     all: Vec<Variant>,
     used: usize,
+    /// Whether no token of the step has an adapter.
+    plain: bool,
     parts: Vec<StepPart>,
     /// The number of plans and parts made so far.
     made: u64,
@@ -68,7 +70,8 @@ pub(super) struct StepPart {
 
 impl Variants {
     pub(super) fn new(loaded: Compiled, options: Options) -> Variants {
-        let mut variants = Variants { options, all: Vec::new(), used: 0, parts: Vec::new(), made: 0 };
+        let mut variants =
+            Variants { options, all: Vec::new(), used: 0, plain: false, parts: Vec::new(), made: 0 };
         variants.add(loaded, None);
         variants
     }
@@ -78,15 +81,24 @@ impl Variants {
         &self.options
     }
 
-    /// The compilation that steps run.
+    /// Begins a step. `plain` says that none of its tokens has an adapter.
+    pub(super) fn begin(&mut self, plain: bool) {
+        self.plain = plain;
+    }
+
+    /// The compilation that the step runs.
     pub(super) fn used(&self) -> &Compiled {
-        &self.all[self.used].compiled
+        let compiled = &self.all[self.used].compiled;
+        compiled.plain.as_deref().filter(|_| self.plain).unwrap_or(compiled)
     }
 
     /// Streams offloaded experts in steps of this many tokens and more.
     #[cfg(test)]
     pub(super) fn stream_from(&mut self, tokens: Option<usize>) {
-        self.all.iter_mut().for_each(|variant| variant.compiled.streamed_from = tokens);
+        for Variant { compiled, .. } in &mut self.all {
+            compiled.streamed_from = tokens;
+            compiled.plain.iter_mut().for_each(|plain| plain.streamed_from = tokens);
+        }
     }
 
     /// Returns a compilation.
