@@ -1,6 +1,7 @@
 //! The server from outside: real sockets, small models.
 
 mod adapter;
+mod budgets;
 mod chat;
 mod clients;
 mod control;
