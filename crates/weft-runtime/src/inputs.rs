@@ -47,6 +47,11 @@ pub struct StepInputs {
 }
 
 impl StepInputs {
+    /// Whether no token has an adapter.
+    pub(crate) fn has_no_adapter(&self) -> bool {
+        self.adapters.iter().all(|adapter| *adapter == 0)
+    }
+
     /// Allocates memory for steps of up to this size, so that no step allocates.
     pub(crate) fn with_capacity(max: &Sizes) -> StepInputs {
         let room = || Vec::with_capacity(max.tokens);

@@ -276,7 +276,7 @@ impl Runtime {
         let Runtime { device, shared, variants, inputs, bytes, room, slots, crossings, .. } = self;
         let rows = inputs.wanted.chunks(room.max.rows).next().unwrap_or_default();
         write(&mut **device, shared, &inputs.named(rows), bytes)?;
-        variants.begin(inputs.adapters.iter().all(|adapter| *adapter == 0));
+        variants.begin(inputs.has_no_adapter());
         if let Some(slots) = slots {
             slots.next_step(&mut **device)?;
             slots.begins(sizes.tokens, !variants.used().streams(sizes.tokens));

@@ -9,7 +9,7 @@ use weft_shader::module::{Function, Type};
 use weft_shader::stmt::Stmt;
 
 use crate::lower::points;
-use crate::lower::tile::{nibbles_name, table_name};
+use crate::lower::tile::{E2M1_OF_NIBBLES, IQ4, IQ4_OF_NIBBLES, nibbles_name, table_name};
 
 /// The functions that these statements call.
 pub(crate) fn called(body: &[Stmt]) -> Vec<Function> {
@@ -30,9 +30,9 @@ fn function(name: &str) -> Option<Function> {
         SIGMOID => Some(sigmoid()),
         RECIPROCAL => Some(reciprocal()),
         BRAIN => Some(brain()),
-        "iq4" => lookup(GgmlType::IQ4_NL),
-        "e2m1_of_nibbles" => of_nibbles(GgmlType::MXFP4),
-        "iq4_of_nibbles" => of_nibbles(GgmlType::IQ4_NL),
+        IQ4 => lookup(GgmlType::IQ4_NL),
+        E2M1_OF_NIBBLES => of_nibbles(GgmlType::MXFP4),
+        IQ4_OF_NIBBLES => of_nibbles(GgmlType::IQ4_NL),
         _ => points::function(name),
     }
 }

@@ -10,6 +10,11 @@ use weft_shader::expr::{Expr, Fun};
 use crate::lower::points::{E2M1, IQ1, IQ2, IQ3_S, IQ3_XXS};
 use crate::refused::{Why, word};
 
+/// The functions that look up quants in a table: of a number in each byte, and of half of the nibbles of a word.
+pub(crate) const IQ4: &str = "iq4";
+pub(crate) const IQ4_OF_NIBBLES: &str = "iq4_of_nibbles";
+pub(crate) const E2M1_OF_NIBBLES: &str = "e2m1_of_nibbles";
+
 /// Words of a vector: four columns of all sixteen rows.
 const VECTOR: u32 = ROWS as u32;
 
@@ -425,15 +430,15 @@ pub(crate) fn table_name(ty: GgmlType) -> &'static str {
         GgmlType::IQ2_XXS | GgmlType::IQ2_XS | GgmlType::IQ2_S => IQ2,
         GgmlType::IQ3_XXS => IQ3_XXS,
         GgmlType::IQ3_S => IQ3_S,
-        _ => "iq4",
+        _ => IQ4,
     }
 }
 
 /// The name of the function that looks up a format's quants, four of the nibbles of a word, where quants are any 16 values.
 pub(crate) fn nibbles_name(ty: GgmlType) -> Option<&'static str> {
     match ty {
-        GgmlType::MXFP4 | GgmlType::NVFP4 => Some("e2m1_of_nibbles"),
-        GgmlType::IQ4_NL | GgmlType::IQ4_XS => Some("iq4_of_nibbles"),
+        GgmlType::MXFP4 | GgmlType::NVFP4 => Some(E2M1_OF_NIBBLES),
+        GgmlType::IQ4_NL | GgmlType::IQ4_XS => Some(IQ4_OF_NIBBLES),
         _ => None,
     }
 }

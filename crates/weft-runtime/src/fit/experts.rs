@@ -205,8 +205,9 @@ impl<'a> Fit<'a> {
         }
         let part = SecondPart::Experts(offloaded);
         let planned = self.search.plan(Some(Beside { part, costs: self.costs }))?;
-        // The first class is for one token.
-        let of_token = planned.fusions.first().into_iter().flatten().zip(&planned.sides);
+        // The first class is for one token. A layer that predicts one more is not part of it.
+        let of_token = planned.fusions.first().into_iter().flatten().take(planned.sections.of_model());
+        let of_token = of_token.zip(&planned.sides);
         let near: u64 = of_token.filter(|(_, side)| **side == Side::First).map(|(one, _)| one.cost.ns).sum();
         let far = bytes / self.costs.machine.bytes as f64;
         Ok(Some(1.0 / (near as f64 / 1e9 + far)))

@@ -35,6 +35,7 @@ impl Runtime {
         let vocab = self.model.graph().config.vocab;
         let Runtime { device, shared, variants, bytes, predicted, .. } = self;
         write(&mut **device, shared, &inputs.named(&inputs.wanted), bytes)?;
+        variants.begin(inputs.has_no_adapter());
         let Some(predictor) = &class(variants, &sizes)?.predictor else { return Ok(Vec::new()) };
         device.replay(predictor.id, &sizes)?;
         let each = if predictor.chooses { 8 * PREDICTED.min(vocab) } else { 4 * vocab };
