@@ -76,7 +76,7 @@ pub use options::EngineOptions;
 pub use pooled::normalised;
 pub use prompts::counts::PromptCacheStats;
 pub use prompts::folder::{PromptCache, PromptCacheUsage};
-pub use request::{Adapted, AdapterId, GenerateOptions, Request};
+pub use request::{Adapted, AdapterId, GenerateOptions, LineLimits, Request};
 pub use sampling::parameters::Sampling;
 pub use sampling::processor::LogitProcessor;
 pub use schedule::stats::Stats;

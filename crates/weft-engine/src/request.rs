@@ -1,6 +1,7 @@
 //! Requests, and the options of a reply.
 
 use std::fmt;
+use std::time::Duration;
 
 use weft_runtime::{Error, Head, RankedBy, Ranking};
 
@@ -26,6 +27,8 @@ pub struct GenerateOptions {
     pub stop: Vec<String>,
     /// Stop tokens, which end the reply in addition to those that end the model's turn. Their text is not part of it.
     pub stop_tokens: Vec<u32>,
+    /// Where the reply ends besides.
+    pub lines: LineLimits,
     /// The fewest tokens of the reply. Until then, stop tokens and those that end the model's turn are forbidden, unless a
     /// logit processor allows nothing else, and no stop string is looked for.
     pub min_tokens: usize,
@@ -47,6 +50,16 @@ pub struct GenerateOptions {
     /// Requests share cached pages only with requests of the same salt, so that users cannot find out each other's
     /// prompts.
     pub salt: String,
+}
+
+/// Where the reply of an editor's request ends that fills a gap in code; nowhere by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LineLimits {
+    /// The reply ends before a line, other than its first, that has text and begins with fewer spaces and tabs.
+    pub indent: usize,
+    /// The reply ends this long after its first token, or at its first line break if that comes later. Where it ends depends on how
+    /// fast the machine is.
+    pub time: Option<Duration>,
 }
 
 /// The LoRA adapter of a request: one of those with which the model was opened.
@@ -96,6 +109,7 @@ impl Default for GenerateOptions {
             dry_breakers: ["\n", ":", "\"", "*"].map(str::to_string).to_vec(),
             stop: Vec::new(),
             stop_tokens: Vec::new(),
+            lines: LineLimits::default(),
             min_tokens: 0,
             logit_bias: Vec::new(),
             shown: Vec::new(),

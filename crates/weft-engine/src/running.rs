@@ -1,7 +1,9 @@
 //! A generation from the engine's side: its tokens, its sequence, and how the next token is sampled.
 
+mod lines;
+
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use weft_text::{StopMatcher, StreamDecoder, Tokenizer};
 
@@ -14,6 +16,7 @@ use crate::generation::{Event, Finish, Shared, Token};
 use crate::memory::key::{Key, Keys};
 use crate::pooled::Pool;
 use crate::request::{GenerateOptions, Request};
+use crate::running::lines::Lines;
 use crate::sampling::choose::Chooser;
 use crate::sampling::dry::Dry;
 use crate::sampling::logprobs::Likeliest;
@@ -55,6 +58,7 @@ pub(crate) struct Running {
     chooser: Chooser,
     decoder: StreamDecoder,
     stops: StopMatcher,
+    lines: Lines,
     times: Times,
 }
 
@@ -98,6 +102,7 @@ impl Running {
             shared,
             decoder: StreamDecoder::new(),
             stops: StopMatcher::new(options.stop.iter().cloned()),
+            lines: Lines::new(options.lines),
             times: Times { pushed: Instant::now(), begun: None, first: None },
             options,
         }
@@ -307,8 +312,8 @@ impl Running {
             let text = self.decoder.push(tokenizer.token_bytes(id));
             if count < self.options.min_tokens {
                 self.report_text(text);
-            } else if let Some(stop) = self.show(&text) {
-                return Some(Finish::Stop(self.options.stop[stop].clone()));
+            } else if let Some(finish) = self.show(&text) {
+                return Some(finish);
             }
         }
         if self.options.max_tokens.is_some_and(|most| count >= most) {
@@ -334,12 +339,25 @@ impl Running {
         state.events.push_back(Event::Token(token));
     }
 
-    /// Reports text that is not part of a stop string. Returns the stop string that came, if one did.
-    fn show(&mut self, text: &str) -> Option<usize> {
+    /// Reports text that is not part of a stop string, nor beyond a limit of lines. Returns why the reply ends with it, if it does.
+    fn show(&mut self, text: &str) -> Option<Finish> {
+        let mut unstopped = String::new();
+        let stop = self.stops.push(text, &mut unstopped);
+        let ended = self.show_lines(&unstopped);
+        match stop {
+            _ if ended => Some(Finish::Length),
+            Some(stop) => Some(Finish::Stop(self.options.stop[stop].clone())),
+            None => None,
+        }
+    }
+
+    /// Reports text up to a limit of lines. Returns whether that ends the reply.
+    fn show_lines(&mut self, text: &str) -> bool {
+        let began = self.times.first.map_or(Duration::ZERO, |first| first.elapsed());
         let mut shown = String::new();
-        let stop = self.stops.push(text, &mut shown);
+        let ended = self.lines.push(text, began, &mut shown);
         self.report_text(shown);
-        stop
+        ended
     }
 
     fn report_text(&self, text: String) {
@@ -350,13 +368,15 @@ impl Running {
 
     /// Reports the text that was held back, and the end.
     pub(crate) fn finish(mut self, finish: Finish) {
-        if !matches!(finish, Finish::Stop(_)) {
+        if !matches!(finish, Finish::Stop(_)) && !self.lines.ended() {
             let rest = self.decoder.finish();
             self.show(rest);
             let mut held_back = String::new();
             self.stops.finish(&mut held_back);
-            self.report_text(held_back);
+            self.show_lines(&held_back);
         }
+        let rest = self.lines.rest();
+        self.report_text(rest);
         let mut state = self.shared.state();
         if self.times.begun.is_none() {
             state.timings.queued = self.times.pushed.elapsed();

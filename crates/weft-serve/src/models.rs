@@ -99,12 +99,13 @@ impl Models {
         self.slots.iter().filter_map(Slot::loaded)
     }
 
-    /// The model that a request names, the first if it names none, with the LoRA adapter if it names that. Waits until it is loaded, and
-    /// has it loaded if need be.
+    /// The model that a request names, the first if it names none or an empty name, as some editors do, with the LoRA adapter if it names
+    /// that. Waits until it is loaded, and has it loaded if need be.
     ///
     /// # Errors
     /// If there is no such model, it cannot be loaded, or that takes longer than a request may.
     pub(crate) async fn get(self: &Arc<Models>, name: Option<&str>) -> Result<Arc<Loaded>, ApiError> {
+        let name = name.filter(|name| !name.is_empty());
         let loaded = self.loaded_of(name).await?;
         let adapter = name.filter(|name| self.named(name).is_some_and(|slot| slot.has_adapter(name)));
         Ok(adapter.map_or(Arc::clone(&loaded), |adapter| Arc::new(loaded.adapted(adapter))))

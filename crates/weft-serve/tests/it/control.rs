@@ -351,3 +351,68 @@ fn a_gap_is_filled() {
     assert_eq!(refused.status, 400, "{refused:?}");
     assert!(refused.body.contains("no tokens to fill in the middle"), "{refused:?}");
 }
+
+#[test]
+fn editors_limit_what_fills_a_gap() {
+    let server = Running::of("qwen3-tiny-q4_0.gguf");
+    let body = json!({ "input_prefix": "def ", "prompt": "f(", "input_suffix": ")\n", "n_predict": 32,
+                       "temperature": 0, "ignore_eos": true });
+    let fill = |more: Value| server.post("/infill", &with(body.clone(), &more));
+    let whole = fill(json!({})).json();
+    // Fields by their paths; those that are not there are left out.
+    let names = json!(["content", "timings/prompt_n", "truncated", "a", "timings/b", "content/c", ""]);
+    let some = fill(json!({ "response_fields": names })).json();
+    let expected = json!({ "content": whole["content"], "truncated": false,
+                           "timings/prompt_n": some["timings/prompt_n"] });
+    assert_eq!(some, expected);
+    assert!(some["timings/prompt_n"].is_u64(), "{some}");
+    assert_eq!(fill(json!({ "response_fields": [""] })).json(), json!({}));
+    let streamed = fill(json!({ "response_fields": ["content"], "stream": true }));
+    assert_eq!(sum(&streamed.events(), "/content"), whole["content"].as_str().unwrap());
+    // Several replies.
+    let several = fill(json!({ "n_cmpl": 3, "temperature": 1, "seed": 5, "n_predict": 8 })).json();
+    let several = several.as_array().unwrap();
+    let replies: Vec<&Value> = several.iter().map(|reply| &reply["content"]).collect();
+    assert_eq!(replies.len(), 3);
+    assert!(replies[0] != replies[1] || replies[0] != replies[2], "{replies:?}");
+    assert!((0..).zip(several).all(|(i, reply)| reply["index"] == i), "{several:?}");
+    assert_eq!(fill(json!({ "n_cmpl": 2, "n_predict": 8, "stream": true })).events().len(), 2 * 8 + 2);
+    // The prompt alone: so that it is in the cache when it is asked for.
+    let begin = json!({ "input_prefix": "", "input_suffix": "", "prompt": "", "n_predict": 0, "samplers": [],
+                        "id_slot": 0, "t_max_prompt_ms": 1, "t_max_predict_ms": 1, "model": "", "response_fields": [""],
+                        "input_extra": [{ "filename": "a.py", "text": "import b, and much more\n".repeat(7) }] });
+    let answer = server.post("/infill", &begin);
+    assert_eq!((answer.status, answer.json()), (200, json!({})));
+    // The name of another service's model, which llama.vscode sends.
+    let other = server.post("/infill", &with(begin.clone(), &json!({ "model": "vendor/model" })));
+    assert_eq!(other.status, 200, "{other:?}");
+    let ignored = other.header("x-weft-ignored").unwrap();
+    assert!(ignored.split(", ").any(|part| part == "model"), "{ignored}");
+    let extra = fill(json!({ "input_extra": begin["input_extra"], "n_predict": 1 })).json();
+    assert!(extra["tokens_cached"].as_u64() >= Some(64), "{extra}");
+    // A line is forced, then one without indentation.
+    let lines = |more: Value| {
+        let forced = json!({ "guided_choice": ["a:\n    b\n\nc\nd"], "n_predict": 99 });
+        let answer = fill(with(forced, &more)).json();
+        (answer["content"].as_str().unwrap().to_string(), answer["stop_type"].as_str().unwrap().to_string())
+    };
+    assert_eq!(lines(json!({ "n_indent": 4 })), ("a:\n    b".into(), "limit".into()));
+    assert_eq!(lines(json!({ "n_indent": 0 })).0, "a:\n    b\n\nc\nd");
+    assert_eq!(
+        lines(json!({ "t_max_predict_ms": 3_600_000, "t_max_prompt_ms": 500 })).0,
+        "a:\n    b\n\nc\nd"
+    );
+    // However fast a machine is, a first line is complete.
+    let (timed, _) = lines(json!({ "t_max_predict_ms": 1 }));
+    assert!(timed.starts_with("a:\n"), "{timed:?}");
+    for wrong in [
+        json!({ "n_cmpl": 0 }),
+        json!({ "n_cmpl": 9 }),
+        json!({ "n_indent": -1 }),
+        json!({ "t_max_predict_ms": "soon" }),
+        json!({ "response_fields": "content" }),
+        json!({ "response_fields": [1] }),
+    ] {
+        assert_eq!(fill(wrong.clone()).status, 400, "{wrong}");
+    }
+}
