@@ -76,6 +76,13 @@ const PICKED_PASSES: usize = 4;
 const SEVERAL_ROWS: u32 = 4;
 const MOST_COLUMNS: usize = 4;
 
+/// Products of at least this many columns, with sums of at least this many pieces, have work for all lanes if few lanes share a sum. Lanes
+/// then have long shares, and workgroups join them less often: on an H200 heads in Q6_K went from 47 % of READ to about 70 %
+/// (`bench/runs/2026-11-30-cuda-heads.md`).
+const MANY_SUMS: usize = 1 << 15;
+const LONG_SUM: usize = 64;
+const FEW_SHARES: usize = 8;
+
 /// The fewest bytes of weights of a product of whole rows for which spreading pays, and the bytes that each workgroup then reads.
 const MUCH: usize = 128 << 10;
 const SHARE: usize = 32 << 10;
@@ -245,7 +252,9 @@ fn pieces(kernel: &Kernel, product: &Product, gpu: &Gpu) -> usize {
 fn shares(kernel: &Kernel, products: &[Product], gpu: &Gpu) -> usize {
     let pieces = products.iter().map(|p| pieces(kernel, p, gpu)).min().unwrap_or(1).max(1);
     if products.iter().all(|p| p.rounds(&kernel.params)) {
-        return Shares::number(pieces);
+        let many = pieces >= LONG_SUM && products.iter().all(|product| product.w.n >= MANY_SUMS);
+        let number = Shares::number(pieces);
+        return if many { number.min(FEW_SHARES) } else { number };
     }
     let all = below(pieces).min(MOST_FLOAT_SHARES);
     // Unequal shares are faster than a few long ones.

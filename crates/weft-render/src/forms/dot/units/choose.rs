@@ -52,26 +52,35 @@ pub(crate) fn large_tiles(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft
     let (mut groups, mut least) = (0, gpu.processors as usize);
     for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
         let products = part.products();
-        let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
-        let one_matrix = products.iter().all(|product| matches!(product.w.pick, Pick::Only));
-        let can = !products.is_empty()
-            && one_matrix
-            && part.columns_independent()
-            && rows >= 2 * LARGE_ROWS as usize;
+        // Rows of the same matrix: all, or those of one head for each token.
+        let along = products.iter().any(|product| matches!(product.w.pick, Pick::Axis(_)));
+        let all: usize = part.rows.iter().map(|d| d.eval(max)).product();
+        let inner: usize = part.rows.iter().skip(1).map(|d| d.eval(max)).product();
+        let times = if along { inner.max(1) } else { 1 };
+        let rows = all / times;
+        let one_matrix = products.iter().all(|product| matches!(product.w.pick, Pick::Only | Pick::Axis(_)));
         let upcast = match products {
             [product] if has_two_scales(kernel, product) => 2,
+            // A row program that needs whole rows.
+            [_] if !part.columns_independent() => number(part.cols / LARGE_WIDTH as usize),
             _ => 1,
         };
         let width = upcast * LARGE_WIDTH;
+        let can = !products.is_empty()
+            && one_matrix
+            && suits(kernel, part, along || part.rows.len() < 2)
+            && (1..=2).contains(&upcast)
+            && (part.columns_independent() || part.cols == width as usize)
+            && rows >= 2 * LARGE_ROWS as usize;
         if !can || !part.cols.is_multiple_of(width as usize) {
             return None;
         }
-        groups += rows.div_ceil(LARGE_ROWS as usize) * (part.cols / width as usize);
+        groups += times * rows.div_ceil(LARGE_ROWS as usize) * (part.cols / width as usize);
         if upcast == 2 {
             // 128 of 132 multiprocessors are enough.
             least = gpu.processors as usize * 15 / 16;
         }
-        *split = Split { rows: LARGE_ROWS, along_first: false, width, upcast, matrix: true, ..*split };
+        *split = Split { rows: LARGE_ROWS, along_first: along, width, upcast, matrix: true, ..*split };
     }
     // There is one workgroup for each multiprocessor.
     (groups >= least && check(kernel, &schedule.schedule(kernel, gpu), gpu).is_ok()).then_some(schedule)
