@@ -37,7 +37,6 @@ impl Form {
                     "--grammar takes a file: write the grammar to one, and name it"
                 );
                 let text = text_file::text(path, "the grammar")?;
-                ensure!(!is_gbnf(&text), GBNF);
                 (ReplyForm::Grammar(text), "--grammar")
             }
         };
@@ -82,10 +81,6 @@ impl Form {
         taken.is_ok() && tokenizer.end_of_generation().iter().any(may_end)
     }
 }
-
-/// Says what to do with a grammar of llama.cpp.
-const GBNF: &str = "this is llama.cpp's GBNF, and Weft takes llguidance's dialect of Lark: write each rule `root ::= …` as \
-                    `start: …`, with names in lower case and `_` for `-`";
 
 /// Whether a grammar is llama.cpp's GBNF, whose rules have `::=` after their names.
 fn is_gbnf(grammar: &str) -> bool {
