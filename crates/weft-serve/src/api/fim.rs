@@ -88,7 +88,7 @@ impl InfillRequest {
         let n = [fields.count("n_cmpl", 1..=REPLIES)?, fields.count("n", 1..=REPLIES)?];
         let n = n.into_iter().flatten().next().unwrap_or(1);
         let wanted = match fields.array("response_fields", NAMES)? {
-            Some(names) => Some(names.iter().map(|name| field_name(name)).collect::<Result<_, _>>()?),
+            Some(names) => Some(names.iter().map(field_name).collect::<Result<_, _>>()?),
             None => None,
         };
         let Streaming { stream, .. } = Streaming::read(&mut fields)?;
@@ -153,8 +153,8 @@ fn field_name(name: &Value) -> Result<String, ApiError> {
     name.as_str().map(str::to_string).ok_or_else(wrong)
 }
 
-/// The fields of an answer with these names. A name with a slash is that of a field in another, and stays the name of what it names. Names of
-/// fields that the answer does not have are left out.
+/// The fields of an answer with these names. A name with a slash is that of a field in another, and stays the name of what it names. Names
+/// of fields that the answer does not have are left out.
 fn chosen(value: &Value, names: &[String]) -> Value {
     let found = |name: &String| {
         let mut parts = name.split('/');

@@ -109,7 +109,7 @@ fn a_reply_that_is_cut_off_before_it_has_its_form_is_told() {
     // The same in llama.cpp's form.
     std::fs::write(&grammar, "root ::= \"e\" | \"ee\"").unwrap();
     let same = run(&["Hello", "--grammar", grammar.to_str().unwrap(), "-n", "1"]);
-    assert_eq!((same.code, same.err.as_str(), same.out.trim()), (Some(0), "", "e"), "{same:?}");
+    assert_eq!((same.code, same.err.as_str(), same.out.trim()), (Some(0), "", "ee"), "{same:?}");
 }
 
 #[test]
