@@ -23,7 +23,7 @@ use crate::reply::{Collected, Total, collect};
 use crate::tenant::Tenant;
 use events::ChatEvents;
 pub(crate) use message::arguments_of;
-pub(crate) use request::{ChatRequest, MESSAGES};
+pub(crate) use request::{ChatRequest, MESSAGES, MOST_REPLIES};
 
 /// Answers a conversation.
 pub(crate) async fn create(

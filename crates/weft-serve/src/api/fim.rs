@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use weft_engine::{Finish, GenerateOptions, LineLimits};
 use weft_text::reply::ReplyPiece;
 
+use super::chat::MOST_REPLIES;
 use super::constraints;
 use super::dialogue::OutputFormat;
 use super::foreign;
@@ -17,7 +18,7 @@ use super::gap::Gap;
 use super::plain::{Continuation, Plain, continued};
 use super::sampling::{self, Parameters};
 use super::streaming::{self, Streaming};
-use super::submit::{model_named, writer, writes};
+use super::submit::{model, model_named, writes};
 use super::wire;
 use crate::app::App;
 use crate::error::ApiError;
@@ -31,8 +32,6 @@ use crate::tenant::Tenant;
 
 /// The most other files of a request.
 const EXTRA: usize = 256;
-/// The most replies to a request.
-const REPLIES: usize = 8;
 /// The most names in `response_fields`.
 const NAMES: usize = 64;
 /// The most spaces and tabs that `n_indent` asks for.
@@ -85,7 +84,7 @@ impl InfillRequest {
         constraints::read(&mut fields, &mut format)?;
         parameters.options.lines = line_limits(&mut fields)?;
         // The second is OpenAI's name.
-        let n = [fields.count("n_cmpl", 1..=REPLIES)?, fields.count("n", 1..=REPLIES)?];
+        let n = [fields.count("n_cmpl", 1..=MOST_REPLIES)?, fields.count("n", 1..=MOST_REPLIES)?];
         let n = n.into_iter().flatten().next().unwrap_or(1);
         let wanted = match fields.array("response_fields", NAMES)? {
             Some(names) => Some(names.iter().map(field_name).collect::<Result<_, _>>()?),
@@ -109,7 +108,7 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let ignored = Ignored::new(app.strict);
     let named = is_named(&app, &body);
-    let model = if named { writer(&app, &body).await? } else { model_named(&app, None).await? };
+    let model = if named { model(&app, &body).await? } else { model_named(&app, None).await? };
     writes(&model)?;
     if !named {
         ignored.add("model");

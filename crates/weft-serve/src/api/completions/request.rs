@@ -3,6 +3,7 @@
 use serde_json::Value;
 use weft_engine::GenerateOptions;
 
+use crate::api::chat::MOST_REPLIES;
 use crate::api::constraints;
 use crate::api::dialogue::OutputFormat;
 use crate::api::foreign;
@@ -14,8 +15,6 @@ use crate::json::{Fields, expected_at};
 
 /// The most prompts of a request.
 const PROMPTS: usize = 64;
-/// The most replies to each.
-const REPLIES: usize = 8;
 /// The tokens of a reply where the request does not say, as the API has it.
 const DEFAULT_TOKENS: usize = 16;
 
@@ -76,8 +75,8 @@ impl CompletionRequest {
         let echo = fields.flag("echo")?.unwrap_or(false);
         // With `echo` the lists begin with the prompt's tokens.
         parameters.options.prompt_logprobs = likeliest.filter(|_| echo);
-        let n = fields.count("n", 1..=REPLIES)?.unwrap_or(1);
-        let best = fields.count("best_of", 1..=REPLIES)?;
+        let n = fields.count("n", 1..=MOST_REPLIES)?.unwrap_or(1);
+        let best = fields.count("best_of", 1..=MOST_REPLIES)?;
         if best.is_some_and(|best| best != n) {
             let why = "best_of is not supported: ask for `n` replies and choose";
             return Err(ApiError::unsupported("best_of", why));

@@ -41,9 +41,9 @@ const LARGE_ROWS: u32 = 128;
 /// two scales, lanes have no registers for that, and a workgroup has twice as many columns.
 const LARGE_WIDTH: u32 = 64;
 
-/// The schedule of a kernel of wide products in a long step: workgroups of 128 rows and 128 columns. A warp multiplies 64 rows by 32
-/// columns, or by 16 of one product, so that it loads operands and scales from workgroup memory a quarter as often as with 32 rows. On an
-/// H200 products of Q4_K went from 76 to 90 TMAC/s (`bench/runs/2026-11-29-cuda-dense.md`).
+/// The schedule of a kernel of wide products, or of heads of attention, in a long step: workgroups of 128 rows and 128 columns. A warp
+/// multiplies 64 rows by 32 columns, or by 16 of one product, so that it loads operands and scales from workgroup memory a quarter as often
+/// as with 32 rows. On an H200 products of Q4_K went from 76 to 90 TMAC/s (`bench/runs/2026-11-29-cuda-dense.md`).
 pub(crate) fn large_tiles(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft) -> Option<Draft> {
     if !gpu.features.matrix_large {
         return None;
@@ -52,12 +52,7 @@ pub(crate) fn large_tiles(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft
     let (mut groups, mut least) = (0, gpu.processors as usize);
     for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
         let products = part.products();
-        // Rows of the same matrix: all, or those of one head for each token.
-        let along = products.iter().any(|product| matches!(product.w.pick, Pick::Axis(_)));
-        let all: usize = part.rows.iter().map(|d| d.eval(max)).product();
-        let inner: usize = part.rows.iter().skip(1).map(|d| d.eval(max)).product();
-        let times = if along { inner.max(1) } else { 1 };
-        let rows = all / times;
+        let MatrixRows { along, rows, times } = MatrixRows::of(part, max);
         let one_matrix = products.iter().all(|product| matches!(product.w.pick, Pick::Only | Pick::Axis(_)));
         let upcast = match products {
             [product] if has_two_scales(kernel, product) => 2,
@@ -194,6 +189,25 @@ pub(crate) fn on_matrix(
     Some(Split { rows: rows.of_tile(groups, gpu), ..split })
 }
 
+/// The rows of a part that are multiplied by the same matrix.
+struct MatrixRows {
+    /// Whether they are those of one head, along the first axis, and not all.
+    along: bool,
+    rows: usize,
+    /// How many such groups of rows there are.
+    times: usize,
+}
+
+impl MatrixRows {
+    fn of(part: &Part, max: &Sizes) -> MatrixRows {
+        let along = part.products().iter().any(|product| matches!(product.w.pick, Pick::Axis(_)));
+        let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+        let inner: usize = part.rows.iter().skip(1).map(|d| d.eval(max)).product();
+        let times = if along { inner.max(1) } else { 1 };
+        MatrixRows { along, rows: rows / times, times }
+    }
+}
+
 /// The tiles of rows of a part, each with the average number of rows that share a matrix.
 struct TileRows {
     /// Rows that share a matrix, or all rows that select one.
@@ -217,13 +231,8 @@ impl TileRows {
     /// The tiles of workgroups of `of_group` warps. Steps of few rows gain from small tiles, of which there are more, unless there are
     /// enough columns.
     fn new(part: &Part, max: &Sizes, gpu: &Gpu, of_group: u32) -> TileRows {
-        let along = part.products().iter().any(|p| matches!(p.w.pick, Pick::Axis(_)));
+        let MatrixRows { rows, times, .. } = MatrixRows::of(part, max);
         let tiles = part.cols / MATRIX_COLUMNS as usize;
-        let mut rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
-        let inner: usize = part.rows.iter().skip(1).map(|d| d.eval(max)).product();
-        if along {
-            rows /= inner.max(1);
-        }
         let picks = Picks::of(part).map(|picks| (picks.count, picks.terms.unwrap_or(1)));
         let each = match picks {
             // Some matrices have more rows than the average.
@@ -240,7 +249,6 @@ impl TileRows {
             _ => MOST_MATRIX_ROWS,
         };
         let tile = number(each.next_power_of_two()).clamp(MATRIX_ROWS, most);
-        let times = if along { inner } else { 1 };
         let many = match picks {
             Some((count, terms)) => count.min(rows * terms),
             None if few => FEW_MATRIX_ROWS / MATRIX_ROWS as usize * times,
