@@ -96,9 +96,14 @@ export class Tester {
       this.#complaints();
       console.log(`ok    ${name} (${Date.now() - begun} ms)`);
     } catch (error) {
-      this.#failed += 1;
-      console.log(`FAIL  ${name}\n${error.stack ?? error}\n`);
+      this.failed(name, error);
     }
+  }
+
+  /** Notes that a check failed. */
+  failed(name, error) {
+    this.#failed += 1;
+    console.log(`FAIL  ${name}\n${error.stack ?? error}\n`);
   }
 
   #complaints() {
@@ -129,7 +134,7 @@ export class Tester {
 
   /** Ends the browser. Returns the number of checks that failed. */
   async close() {
-    await this.#browser.close();
+    await this.#browser.close().catch((error) => this.failed("the browser ends", error));
     return this.#failed;
   }
 }
