@@ -80,9 +80,14 @@ impl Case {
         self.run_scheduled(device, max, None)
     }
 
+    /// Runs it with this schedule.
+    pub fn run_with(&self, device: &mut dyn Device, schedule: &str) -> Vec<Vec<u8>> {
+        self.run_scheduled(device, self.tokens, Some(schedule)).unwrap()
+    }
+
     /// Runs it with this schedule and compares the numbers with the interpreter's.
     pub fn check_with(&self, device: &mut dyn Device, schedule: &str) -> Vec<Vec<u8>> {
-        let found = self.run_scheduled(device, self.tokens, Some(schedule)).unwrap();
+        let found = self.run_with(device, schedule);
         self.rounded_for(schedule).compare(&found);
         found
     }

@@ -18,7 +18,19 @@ pub(crate) mod dot {
     pub(crate) mod panels;
     pub(crate) mod units;
 }
-pub(crate) mod indexer_lanes;
+pub(crate) mod indexer {
+    pub(crate) mod choice;
+    pub(crate) mod choose;
+    pub(crate) mod keys;
+    pub(crate) mod lanes;
+    pub(crate) mod memory;
+    pub(crate) mod narrow;
+    pub(crate) mod rank;
+    pub(crate) mod scores;
+    pub(crate) mod token;
+    pub(crate) mod units;
+    pub(crate) mod write;
+}
 pub(crate) mod plain;
 pub(crate) mod questions;
 pub(crate) mod scan_rows;
@@ -51,7 +63,8 @@ pub use dot::gathered::DotGathered;
 pub use dot::lanes::DotLanes;
 pub use dot::panels::DotPanels;
 pub use dot::units::DotUnits;
-pub use indexer_lanes::IndexerLanes;
+pub use indexer::lanes::IndexerLanes;
+pub use indexer::units::IndexerUnits;
 pub use plain::Plain;
 pub use scan_rows::ScanRows;
 pub use select_blocks::SelectBlocks;
@@ -109,7 +122,9 @@ forms! {
     /// `select.blocks`: the largest values of long rows. Every GPU.
     SelectBlocks => select_blocks::write::write,
     /// `indexer.lanes`: the choice of positions to attend to. Every GPU.
-    IndexerLanes => indexer_lanes::write::write,
+    IndexerLanes => indexer::write::write,
+    /// `indexer.units`: the same by scores over halves. GPUs with matrix units for halves (CUDA).
+    IndexerUnits => indexer::write::write,
     /// `scan`: recurrences over the rows of sequences. Every GPU.
     ScanRows => scan_rows::write::write,
     /// `dot.lanes`: products, a column for each group of lanes. Every GPU, and all products of short steps.
@@ -140,6 +155,7 @@ impl Form {
             Anchor::Scan(_) => Form::ScanRows(ScanRows::new(split)),
             Anchor::Map | Anchor::Reduce if split.spread => Form::SelectBlocks(SelectBlocks::new(split)),
             Anchor::Map | Anchor::Reduce => Form::Plain(Plain::new(split)),
+            Anchor::Indexer(_) if split.matrix => Form::IndexerUnits(IndexerUnits::new(split)),
             Anchor::Indexer(_) => Form::IndexerLanes(IndexerLanes::new(split)),
             Anchor::Dot(_) if split.picked > 0 => Form::DotFewRows(DotFewRows::new(split)),
             Anchor::Dot(_) if split.matrix => Form::DotUnits(DotUnits::new(split)),
@@ -202,6 +218,7 @@ impl Form {
         let Split { reduce, upcast, chunk, matrix, .. } = self.split(part);
         match part.attention() {
             Some(_) => [reduce, upcast, chunk, u32::from(matrix)],
+            None if part.indexer().is_some() => [reduce, 0, 0, u32::from(matrix)],
             None => [reduce, 0, 0, 0],
         }
     }

@@ -79,9 +79,11 @@ pub(crate) static SWITCHES: [Switch; 21] = [
         "Where few rows pick the same matrix, matrix units multiply them as in longer steps, which changes no bit.",
         |gpu| gpu.features.picked_by_lanes = false,
     ),
-    schedule("attention.matrix=off", "No attention is computed by matrix units.", |gpu| {
-        gpu.features.matrix_halves = false
-    }),
+    schedule(
+        "attention.matrix=off",
+        "No attention and no scores of indexers are computed by matrix units.",
+        |gpu| gpu.features.matrix_halves = false,
+    ),
     schedule("attention.cooperative=off", "No attention is computed by cooperative matrices.", |gpu| {
         gpu.features.cooperative = false
     }),

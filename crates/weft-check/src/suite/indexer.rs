@@ -295,6 +295,34 @@ pub fn candidates(device: &mut dyn Device) {
     check(device, &floats(&mut random, GgmlType::F16, shape, &[19_999..20_000, 3000..3001]));
 }
 
+/// Scores on matrix units, by schedules that the heuristic does not choose: numbers of heads that fill no tile, keys of an odd and of an
+/// even number of steps, and pools. Sums are exact, or the lists of all schedules are the same.
+pub fn layouts_on_units(device: &mut dyn Device) {
+    let mut random = Random::new(8);
+    for (heads, k_len, most, pool) in [(1, 32, 37, 1), (5, 96, 33, 1), (16, 64, 64, 1), (33, 128, 20, 4)] {
+        let shape = Shape { heads, k_len, most, pool };
+        let sequences = [300..303, 20..21, 36..38, 2600..2601];
+        let cases = [exact, floats].map(|of| of(&mut random, GgmlType::F16, shape, &sequences));
+        for (case, is_exact) in cases.iter().zip([true, false]) {
+            let mut first: Option<Vec<u8>> = None;
+            for (lanes, upcast) in [(256, 1), (64, 3), (128, 4), (32, 2)] {
+                let layout =
+                    format!("lanes {lanes}; indexer.units upcast {upcast} chunk {}", lanes / 4 * upcast);
+                for how in ["", " spread", " spread narrow"] {
+                    let layout = format!("{layout}{how}");
+                    let found = match is_exact {
+                        true => case.check_with(device, &layout),
+                        false => case.run_with(device, &layout),
+                    };
+                    let first = first.get_or_insert_with(|| found[LISTS].clone());
+                    assert!(*first == found[LISTS], "{layout}: other lists");
+                }
+            }
+        }
+        check(device, &cases[1]);
+    }
+}
+
 /// Positions and pages in the data are not trusted: nothing outside of the state is read, and other tokens are not affected.
 pub fn wild_positions(device: &mut dyn Device) {
     let mut random = Random::new(5);

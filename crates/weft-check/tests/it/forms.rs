@@ -7,7 +7,7 @@ use weft_kern::{Kernel, Sizes, parse_plan};
 use weft_render::{Gpu, Language, Scheduler, Slots, Target, TunedSchedules};
 
 /// The forms that drawn kernels have. Scans are drawn elsewhere, and have one form.
-const FORMS: [&str; 12] = [
+const FORMS: [&str; 13] = [
     "attend.cooperative",
     "attend.lanes",
     "attend.units",
@@ -18,6 +18,7 @@ const FORMS: [&str; 12] = [
     "dot.panels",
     "dot.units",
     "indexer.lanes",
+    "indexer.units",
     "plain",
     "select.blocks",
 ];

@@ -1,8 +1,9 @@
-//! Attention on matrix units: schedules that the heuristic does not choose.
+//! Attention and indexers on matrix units: schedules that the heuristic does not choose.
 
 use weft_check::Emulator;
 use weft_check::data::Random;
 use weft_check::suite::attend::{Shape, case_of};
+use weft_check::suite::indexer;
 use weft_kern::Anchor;
 use weft_quant::GgmlType;
 
@@ -123,4 +124,11 @@ fn results_of_a_long_context() {
         let spread = case.check_with(&mut device, &format!("{order} spread"));
         assert!(whole[6] == spread[6], "{rows} rows of {v_len} columns: other bits when chunks are spread");
     }
+}
+
+/// How many lanes and positions a workgroup has, and who chooses, changes no list.
+#[test]
+fn layouts_of_indexers_on_matrix_units() {
+    let Some(mut device) = device("layouts_of_indexers_on_matrix_units") else { return };
+    indexer::layouts_on_units(&mut device);
 }

@@ -1,6 +1,7 @@
 //! The CPU device against the interpreter, against its own definition, and at its edges.
 
 mod attend;
+mod backend;
 mod definition;
 mod device;
 mod dot;

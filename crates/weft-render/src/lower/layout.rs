@@ -9,8 +9,8 @@ use weft_shader::module::{Content, Slot};
 use crate::forms::attend::warpgroups::shares::{self, Shares};
 use crate::forms::dot::panels::choose::beside_sums;
 use crate::forms::dot::units::choose::without_sums;
-use crate::forms::indexer_lanes::memory::Memory;
-use crate::forms::{Form, attend, dot, indexer_lanes};
+use crate::forms::indexer::memory::Memory;
+use crate::forms::{Form, attend, dot, indexer};
 use crate::gpu::Gpu;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::job::{Failure, Job, held_slots};
@@ -79,7 +79,7 @@ impl Layout {
             let own = match (form, sorted) {
                 (_, Some(picks)) => scratch.sorted(job, step, &of, form, &picks),
                 (Form::AttendCooperative(_), None) => scratch.cooperative(step, &of),
-                (Form::IndexerLanes(_), None) => scratch.indexer(step, &of),
+                (Form::IndexerLanes(_) | Form::IndexerUnits(_), None) => scratch.indexer(step, &of),
                 (_, None) => scratch.usual(step, &of, form),
             };
             works.extend(own.map_err(|why| (Some(i), why))?.map(|work| Work { part: i, ..work }));
@@ -96,7 +96,7 @@ impl Layout {
 fn passes_on(part: &Part, form: &Form, split: &Split, max: &Sizes, gpu: &Gpu) -> bool {
     let sorted = form.sorts() && Picks::of(part).is_some();
     let cooperates = matches!(form, Form::AttendCooperative(_));
-    let scores = part.indexer().is_some_and(|indexer| indexer_lanes::choose::scores(part, indexer, max));
+    let scores = part.indexer().is_some_and(|indexer| indexer::choose::scores(part, indexer, max));
     split.spread || sorted || cooperates || scores || shares::tiles(part, split, max, gpu).is_some()
 }
 
@@ -200,7 +200,7 @@ impl Scratch<'_> {
         let space = |split: &Split, spread| Space::new(part, split, spread, self.max);
         let chunks = space(split, split.spread)?;
         let rows = chunks.rows(self.max);
-        let subgroup = indexer_lanes::choose::together(self.gpu, lanes);
+        let subgroup = indexer::choose::together(self.gpu, lanes);
         let memory = Memory::new(split, chunks.most_chunks(self.max), (lanes, subgroup))?;
         let words = u64::from(memory.words.next_multiple_of(4));
         if split.spread {
@@ -218,9 +218,9 @@ impl Scratch<'_> {
         }
         let (mut pass, mut groups) = (Pass::Whole, chunks.groups());
         if let Some(indexer) = part.indexer()
-            && indexer_lanes::choose::scores(part, indexer, self.max)
+            && indexer::choose::scores(part, indexer, self.max)
         {
-            let in_turn = indexer_lanes::choose::in_turn(rows, words);
+            let in_turn = indexer::choose::in_turn(rows, words);
             let at = self.alloc(words.saturating_mul(u64::from(in_turn)))?;
             pass = Pass::InTurn { memory: memory.at(self.slot, at), groups: in_turn };
             groups = Groups::plain(in_turn as usize);

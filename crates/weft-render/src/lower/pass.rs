@@ -1,7 +1,7 @@
 //! The shaders of a kernel, and the work of each on a part.
 
 use crate::forms::attend::warpgroups::shares::Shares;
-use crate::forms::indexer_lanes::memory::Memory;
+use crate::forms::indexer::memory::Memory;
 use crate::lower::sorted::Sorted;
 
 /// A shader of a kernel. They run one after another.

@@ -13,7 +13,7 @@ use crate::forms::attend::lanes::heads::tiled;
 use crate::forms::checks::rounds;
 use crate::forms::dot::panels::choose::with_panels;
 use crate::forms::dot::units::choose::{large_tiles, narrow, on_matrix};
-use crate::forms::{attend, dot, indexer_lanes, scan_rows};
+use crate::forms::{attend, dot, indexer, scan_rows};
 use crate::gpu::{Gpu, MOST_CHAINED};
 use crate::schedule::draft::Draft;
 use crate::schedule::heuristic::unknown::{self, attention, elementwise, tile};
@@ -132,9 +132,7 @@ pub(crate) fn choose(
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
             Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
-            Anchor::Indexer(indexer) => {
-                indexer_lanes::choose::split((kernel, part), indexer, max, gpu, lanes)
-            }
+            Anchor::Indexer(indexer) => indexer::choose::split((kernel, part), indexer, max, gpu, lanes),
             Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, gpu, lanes),
             Anchor::Dot(products) => {
                 let reduce = reduce(part).unwrap_or(1).min(lanes);

@@ -6,7 +6,7 @@ use weft_kern::{Anchor, Attend, Kernel, Part, Pick, Product, Sizes};
 
 use crate::forms::attend::lanes::heads::BUSY_GROUPS;
 use crate::forms::checks::rounds;
-use crate::forms::{indexer_lanes, scan_rows, select_blocks};
+use crate::forms::{indexer, scan_rows, select_blocks};
 use crate::gpu::Gpu;
 use crate::schedule::draft::Draft;
 use crate::schedule::order::{LANES, fixed, lanes_matter};
@@ -63,9 +63,7 @@ pub(crate) fn choose(
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
             Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
-            Anchor::Indexer(indexer) => {
-                indexer_lanes::choose::split((kernel, part), indexer, max, gpu, lanes)
-            }
+            Anchor::Indexer(indexer) => indexer::choose::split((kernel, part), indexer, max, gpu, lanes),
             Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, gpu, lanes),
             Anchor::Dot(products) => dot(kernel, part, products, &rows, lanes, reduce(part)),
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),

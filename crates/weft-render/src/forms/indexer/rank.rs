@@ -6,7 +6,7 @@
 
 use weft_shader::expr::Expr;
 
-use crate::forms::indexer_lanes::keys::Keys;
+use crate::forms::indexer::keys::Keys;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 

@@ -8,10 +8,10 @@
 
 use weft_shader::expr::{Expr, Fun};
 
-use crate::forms::indexer_lanes::keys::{AHEAD, Held, Keys, Stored, of_lane};
-use crate::forms::indexer_lanes::memory::{Memory, Slices};
-use crate::forms::indexer_lanes::rank::{self, DIGITS, Found};
-use crate::forms::indexer_lanes::token::Token;
+use crate::forms::indexer::keys::{AHEAD, Held, Keys, Stored, of_lane};
+use crate::forms::indexer::memory::{Memory, Slices};
+use crate::forms::indexer::rank::{self, DIGITS, Found};
+use crate::forms::indexer::token::Token;
 use crate::forms::select_blocks::tops::before;
 use crate::lower::writer::Writer;
 use crate::refused::Why;

@@ -4,11 +4,11 @@ use weft_kern::Part;
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
-use crate::forms::indexer_lanes::choice::Choice;
-use crate::forms::indexer_lanes::memory::{HELD, HELD_IN_TURN, Memory};
-use crate::forms::indexer_lanes::narrow;
-use crate::forms::indexer_lanes::scores::Scores;
-use crate::forms::indexer_lanes::token::Token;
+use crate::forms::indexer::choice::Choice;
+use crate::forms::indexer::memory::{HELD, HELD_IN_TURN, Memory};
+use crate::forms::indexer::narrow;
+use crate::forms::indexer::scores::{Scores, To};
+use crate::forms::indexer::token::Token;
 use crate::lower::before_wait::BeforeWait;
 use crate::lower::pass::Pass;
 use crate::lower::space::{Place, Space};
@@ -52,7 +52,7 @@ pub(crate) fn write(
             w.when(scored, |w| {
                 let scores = Scores::new(w, &token)?;
                 scores.begin(w, &token)?;
-                scores.chunk(w, &token, &start, (memory.slot, &to, tops.as_ref()))
+                scores.chunk(w, &token, &start, &To { slot: memory.slot, at: &to, tops: tops.as_ref() })
             })
         }
         (Pass::Narrow(memory), Some(slice)) => {
@@ -101,7 +101,7 @@ impl Token<'_> {
             let all = (0u32.into(), self.context.seen.clone(), self.split.chunk);
             w.count("chunk_start", all, |w, start| {
                 let to = w.code.set("to_keys", keys + &start);
-                scores.chunk(w, self, &start, (memory.slot, &to, None))
+                scores.chunk(w, self, &start, &To { slot: memory.slot, at: &to, tops: None })
             })?;
             // The choice overwrites the queries.
             w.code.push(Stmt::StorageBarrier);

@@ -1,28 +1,21 @@
 //! `indexer.lanes`: the choice of the positions that a token attends to, by the scores of a few small heads. It takes any sizes.
 //!
 //! Lanes share scores of positions ([`scores`]), which go to scratch memory. One workgroup for a token then finds its highest scores
-//! without sorting ([`choice`]). With `spread`, which short steps have, each chunk of positions has a workgroup, and a second shader
+//! without sorting ([`choice`](super::choice)). With `spread`, which short steps have, each chunk of positions has a workgroup, and a second shader
 //! chooses. With `narrow`, which the shortest have for long contexts, a shader between these has a workgroup for each slice of the
-//! positions, and lists the few that can be chosen ([`narrow`]). Otherwise a workgroup does all for one token after another, so that
+//! positions, and lists the few that can be chosen ([`narrow`](super::narrow)). Otherwise a workgroup does all for one token after another, so that
 //! scratch memory does not grow with the step. A token that sees no more positions than are chosen gets all of them, and nothing is
-//! scored. There is no other form for indexers.
+//! scored.
 //!
 //! Replies of a GLM-5.2 keep 74 % of their speed at 32,768 positions on an H200, where they kept 66 % before choices were narrowed
 //! (`bench/runs/2026-11-30-indexer-workgroups.md`).
 
-pub(crate) mod choice;
-pub(crate) mod choose;
-pub(crate) mod keys;
-pub(crate) mod memory;
-pub(crate) mod narrow;
-pub(crate) mod rank;
 pub(crate) mod scores;
-pub(crate) mod token;
-pub(crate) mod write;
 
 use weft_kern::Part;
 
 use crate::forms::checks::{self, Candidate};
+use crate::forms::indexer::choose;
 use crate::forms::questions::Questions;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split, number};
@@ -62,31 +55,17 @@ impl Questions for IndexerLanes {
     }
 
     fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
-        let IndexerLanes { reduce, upcast, chunk, spread, narrow } = *self;
+        let IndexerLanes { reduce, upcast, .. } = *self;
         checks::variables(1, upcast)?;
-        if narrow && !spread {
-            return Err("candidates are those of chunks that have their own workgroups: add `spread`".into());
-        }
         let most = choose::together(of.gpu, of.lanes);
         if reduce > most {
             return Err(format!("at most {most} lanes can exchange their shares of a score"));
         }
-        let all = of.lanes / reduce * upcast;
-        if chunk != all || !chunk.is_multiple_of(keys::AHEAD) {
-            return Err(format!(
-                "lanes score {all} positions at once: a chunk must have as many, and a multiple of {}",
-                keys::AHEAD
-            ));
-        }
-        Ok(())
+        choose::check(of, &self.split(of.part))
     }
 
     fn neighbours(&self, part: &Part, _rows: usize) -> Vec<Split> {
-        let split = self.split(part);
-        let with = |upcast| Split { upcast, chunk: split.chunk / split.upcast * upcast, ..split };
-        let fewer = split.upcast.is_multiple_of(2).then(|| with(split.upcast / 2));
-        let narrow = split.spread.then_some(Split { narrow: !split.narrow, ..split });
-        [with(2 * split.upcast)].into_iter().chain(fewer).chain(narrow).collect()
+        choose::neighbours(&self.split(part))
     }
 
     /// There is no smaller variant: its memory depends on the number of chosen positions, and on lanes.

@@ -8,10 +8,10 @@
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
-use crate::forms::indexer_lanes::keys::{AHEAD, Held, Keys, of_lane};
-use crate::forms::indexer_lanes::memory::{HELD, Memory, Slices};
-use crate::forms::indexer_lanes::rank;
-use crate::forms::indexer_lanes::token::Token;
+use crate::forms::indexer::keys::{AHEAD, Held, Keys, of_lane};
+use crate::forms::indexer::memory::{HELD, Memory, Slices};
+use crate::forms::indexer::rank;
+use crate::forms::indexer::token::Token;
 use crate::forms::select_blocks::tops::before;
 use crate::lower::writer::Writer;
 use crate::refused::Why;

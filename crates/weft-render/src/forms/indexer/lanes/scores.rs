@@ -5,12 +5,11 @@
 //! added, in the order of heads. So it depends on the token and the position alone.
 
 use weft_shader::expr::{Expr, Fun};
-use weft_shader::stmt::Stmt;
 
 use crate::forms::attend::lanes::state::State;
-use crate::forms::indexer_lanes::token::Token;
+use crate::forms::indexer::scores::{Found, Scored};
+use crate::forms::indexer::token::Token;
 use crate::lower::reduce::{self, Fold};
-use crate::lower::select;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
@@ -21,8 +20,8 @@ const MOST_ODD_HEADS: u32 = 16;
 /// The most words of workgroup memory for queries.
 const MOST_QUERIES: u32 = 4096;
 
-/// The division of heads, and offsets in workgroup memory.
-pub(super) struct Scores {
+/// Scores by lanes: the division of heads, and offsets in workgroup memory.
+pub(in crate::forms::indexer) struct Lanes {
     keys: State,
     k_len: u32,
     heads: u32,
@@ -35,7 +34,7 @@ pub(super) struct Scores {
 }
 
 /// A position that a lane scores.
-struct Scored {
+struct Position {
     /// Its place in the chunk.
     place: Expr,
     /// The beginning of its key.
@@ -44,8 +43,8 @@ struct Scored {
     score: Expr,
 }
 
-impl Scores {
-    pub(super) fn new(w: &mut Writer<'_>, token: &Token<'_>) -> Result<Scores, Why> {
+impl Lanes {
+    pub(in crate::forms::indexer) fn new(w: &mut Writer<'_>, token: &Token<'_>) -> Result<Lanes, Why> {
         let (heads, k_len) = (word(token.indexer.heads)?, word(token.indexer.k_len)?);
         let keys = State::new(w, &token.attend.k, &0u32.into(), (k_len, false))?;
         let group = match divisor(heads, MOST_HEADS) {
@@ -57,16 +56,16 @@ impl Scores {
         let room = MOST_QUERIES.min(w.pool.left(u32::MAX) / 2);
         let staged = group * divisor(heads / group, (room / k_len.saturating_mul(group).max(1)).max(1));
         let queries = w.pool.alloc(staged.saturating_mul(k_len));
-        Ok(Scores { keys, k_len, heads, staged, group, queries, weights })
+        Ok(Lanes { keys, k_len, heads, staged, group, queries, weights })
     }
 
     /// Frees its workgroup memory.
-    pub(super) fn free(&self, w: &mut Writer<'_>) {
+    pub(in crate::forms::indexer) fn free(&self, w: &mut Writer<'_>) {
         w.pool.free_from(self.weights);
     }
 
     /// Loads what all chunks need: the weights, and the queries if there is room for all. Ends with a barrier.
-    pub(super) fn begin(&self, w: &mut Writer<'_>, token: &Token<'_>) -> Result<(), Why> {
+    pub(in crate::forms::indexer) fn begin(&self, w: &mut Writer<'_>, token: &Token<'_>) -> Result<(), Why> {
         let view = &token.indexer.w;
         let base = w.base(view, std::slice::from_ref(&token.row))?;
         let base = w.code.set("weights_of", base);
@@ -95,28 +94,26 @@ impl Scores {
         })
     }
 
-    /// Scores the positions of the chunk that begins at `start`, and stores a key that orders like each score, from word `to` of a slot on.
-    /// With `tops`, also stores the largest key of the positions of each subgroup, from that word on.
-    pub(super) fn chunk(
+    /// Scores the positions of the chunk from `start` to `end`. Returns the condition of lanes that store their scores, the masks by which
+    /// the others of a subgroup differ, and a lane's scores.
+    pub(in crate::forms::indexer) fn chunk(
         &self,
         w: &mut Writer<'_>,
         token: &Token<'_>,
-        start: &Expr,
-        (slot, to, tops): (usize, &Expr, Option<&Expr>),
-    ) -> Result<(), Why> {
+        (start, end): (&Expr, &Expr),
+    ) -> Result<Found, Why> {
         let (reduce, upcast) = (token.split.reduce, token.split.upcast);
         let across = token.split.across(w.code.lanes);
         let share = w.code.set("share", Expr::Lane % reduce);
-        let end = token.context.end(w, start);
         let mut positions = Vec::new();
         for u in 0..upcast {
             let place = w.code.set("b", Expr::Lane / reduce + u * across);
             // Positions beyond the end are scored as the last one, and not stored.
-            let p = w.code.set("p", (start + &place).min(&end - 1u32));
+            let p = w.code.set("p", (start + &place).min(end - 1u32));
             let row = token.context.row(w, token.attend, &p);
             let row = self.keys.row(row)?;
             let row = w.code.set("row", row);
-            positions.push(Scored { place, row, score: w.code.var("total", 0.0f32) });
+            positions.push(Position { place, row, score: w.code.var("total", 0.0f32) });
         }
         w.count_or_once("first_head", (0u32.into(), self.heads.into(), self.staged), |w, first| {
             if self.staged < self.heads {
@@ -129,45 +126,16 @@ impl Scores {
                 self.add(w, &positions, (&share, reduce), (&first, &h))
             })
         })?;
-        let Some(tops) = tops else {
-            for Scored { place, score, .. } in positions {
-                let exists = share.equal(0u32).both(&(start + &place).less(&end));
-                w.when(exists, |w| {
-                    let key = select::key(w, score);
-                    w.code.push(Stmt::Store(slot, to + place, key));
-                    Ok(())
-                })?;
-            }
-            return Ok(());
-        };
-        let mut top = Expr::U32(0);
-        for Scored { place, score, .. } in positions {
-            let key = select::key(w, score);
-            let exists = w.code.set("exists", (start + &place).less(&end));
-            top = w.code.set("top", Expr::U32(0).unless(&exists, key.clone()).max(top));
-            w.when(share.equal(0u32).both(&exists), |w| {
-                w.code.push(Stmt::Store(slot, to + place, key));
-                Ok(())
-            })?;
-        }
-        // Lanes that share a score have the same.
-        let mut mask = reduce;
-        while mask < w.subgroup {
-            let other = w.shuffled(&top, mask);
-            top = w.code.set("top", top.max(other));
-            mask *= 2;
-        }
-        w.when((Expr::Lane % w.subgroup).equal(0u32), |w| {
-            w.code.push(Stmt::Store(slot, Expr::Lane / w.subgroup + tops, top));
-            Ok(())
-        })
+        let scored = positions.into_iter().map(|Position { place, score, .. }| Scored { place, score });
+        let masks = (reduce.ilog2()..w.subgroup.max(reduce).ilog2()).map(|bit| 1 << bit).collect();
+        Ok(Found { stores: share.equal(0u32), masks, scored: scored.collect() })
     }
 
     /// Adds the weighted scores of a group of heads, which begins at `h` among those in workgroup memory.
     fn add(
         &self,
         w: &mut Writer<'_>,
-        positions: &[Scored],
+        positions: &[Position],
         (share, reduce): (&Expr, u32),
         (first, h): (&Expr, &Expr),
     ) -> Result<(), Why> {
@@ -214,6 +182,6 @@ impl Scores {
 }
 
 /// The largest divisor of `n` that is at most `most`.
-fn divisor(n: u32, most: u32) -> u32 {
+pub(in crate::forms::indexer) fn divisor(n: u32, most: u32) -> u32 {
     (1..=most.min(n)).rev().find(|d| n.is_multiple_of(*d)).unwrap_or(1)
 }

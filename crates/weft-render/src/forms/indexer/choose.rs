@@ -1,13 +1,16 @@
 //! Chooses the numbers of an indexer, and the scratch memory of workgroups that take tokens in turn.
 //!
-//! The lanes that share a score decide the order of its sum. Their number depends on the part and the GPU alone.
+//! The lanes that share a score, and whether matrix units compute it, decide the order of its sum. Both depend on the part and the GPU
+//! alone.
 
 use weft_kern::{Format, Indexer, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
-use crate::forms::indexer_lanes::memory::{HELD, slice};
+use crate::forms::checks::Candidate;
+use crate::forms::indexer::memory::{HELD, slice};
+use crate::forms::indexer::{keys, units};
 use crate::gpu::Gpu;
-use crate::split::{PLAIN, Split, below, number};
+use crate::split::{PLAIN, Split, WARP, below, number};
 
 /// The most lanes that share a score.
 const MOST_SHARES: usize = 8;
@@ -42,7 +45,11 @@ pub(crate) fn split(
         Format::Ggml(ty) if ty.is_quantised() => indexer.k_len / 4,
         _ => indexer.k_len,
     };
-    let reduce = MOST_SHARES.min(below(pieces)).min(together(gpu, number(lanes)) as usize);
+    let matrix = lanes.is_multiple_of(WARP as usize) && units::suits(kernel, indexer, gpu);
+    let reduce = match matrix {
+        true => units::SHARES as usize,
+        false => MOST_SHARES.min(below(pieces)).min(together(gpu, number(lanes)) as usize),
+    };
     let positions = (indexer.most_positions(max.pages) / indexer.pool) as u64;
     let words = (max.tokens as u64).saturating_mul(positions);
     let spread = scores(part, indexer, max) && max.tokens <= FEW_TOKENS && words <= MOST_WORDS;
@@ -60,8 +67,35 @@ pub(crate) fn split(
         chunk: number(chunk),
         spread,
         narrow,
+        matrix,
         ..PLAIN
     }
+}
+
+/// Checks the division of a chunk, and what is done with its scores.
+///
+/// # Errors
+/// The rule that is broken.
+pub(crate) fn check(of: &Candidate<'_>, split: &Split) -> Result<(), String> {
+    if split.narrow && !split.spread {
+        return Err("candidates are those of chunks that have their own workgroups: add `spread`".into());
+    }
+    let all = split.across(of.lanes) * split.upcast;
+    if split.chunk != all || !all.is_multiple_of(keys::AHEAD) {
+        return Err(format!(
+            "lanes score {all} positions at once: a chunk must have as many, and a multiple of {}",
+            keys::AHEAD
+        ));
+    }
+    Ok(())
+}
+
+/// The tuner's neighbours: more or fewer positions at a time, and choices narrowed or not.
+pub(crate) fn neighbours(split: &Split) -> Vec<Split> {
+    let with = |upcast| Split { upcast, chunk: split.chunk / split.upcast * upcast, ..*split };
+    let fewer = split.upcast.is_multiple_of(2).then(|| with(split.upcast / 2));
+    let narrow = split.spread.then_some(Split { narrow: !split.narrow, ..*split });
+    [with(2 * split.upcast)].into_iter().chain(fewer).chain(narrow).collect()
 }
 
 /// Lanes that can exchange their shares of a score: a power of two.
