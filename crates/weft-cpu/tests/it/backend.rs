@@ -5,6 +5,11 @@
 use weft_cpu::{CpuBackend, Isa};
 use weft_device::{Backend, OpenError, OpenOptions, Packing, RowsOf16};
 
+/// Those this machine supports, fastest first.
+fn available() -> impl Iterator<Item = Isa> {
+    Isa::ALL.into_iter().rev().filter(|isa| isa.is_available())
+}
+
 #[test]
 fn what_is_probed_can_be_opened() {
     let [info] = &CpuBackend.probe()[..] else { panic!("one processor") };
@@ -21,7 +26,7 @@ fn what_is_probed_can_be_opened() {
 fn every_instruction_set_that_there_is_can_be_chosen() {
     let options = OpenOptions { threads: Some(2), ..OpenOptions::default() };
     let best = CpuBackend.target(None, &options).unwrap().hardware;
-    for isa in Isa::available() {
+    for isa in available() {
         for name in [isa.name().to_string(), isa.name().to_uppercase()] {
             let device = CpuBackend.open(Some(&name), &options).unwrap();
             let caps = device.caps();
@@ -41,7 +46,7 @@ fn instruction_sets_that_there_are_not_are_refused() {
     let absent = Isa::ALL.into_iter().filter(|isa| !isa.is_available()).map(Isa::name);
     for name in absent.chain(["", "avx", "sse9", "0"]) {
         let opened = CpuBackend.open(Some(name), &options).err().unwrap().to_string();
-        let available: Vec<_> = Isa::available().map(Isa::name).collect();
+        let available: Vec<_> = available().map(Isa::name).collect();
         let expected = format!("this processor does not have `{name}`; it has {}", available.join(", "));
         assert_eq!(opened, expected);
         assert_eq!(CpuBackend.target(Some(name), &options).err().unwrap().to_string(), expected);

@@ -145,7 +145,17 @@ fn processors_do_not_change_log_probabilities() {
 
 #[test]
 fn replies_do_not_depend_on_the_batch() {
-    for (name, _) in &fixtures() {
+    batched(is_varied);
+}
+
+#[test]
+#[ignore = "slow"]
+fn replies_of_other_fixtures_do_not_depend_on_the_batch() {
+    batched(|name| !is_varied(name));
+}
+
+fn batched(chosen: fn(&str) -> bool) {
+    for (name, _) in fixtures().iter().filter(|(name, _)| chosen(name)) {
         let mut fixture = Fixture::load(name);
         // Some have longer prompts.
         fixture.tokens.truncate(32);

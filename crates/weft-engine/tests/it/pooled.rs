@@ -183,6 +183,7 @@ fn a_gpu_computes_them() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn cuda_texts_compute_them() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
     check("CUDA texts", |path, options| {

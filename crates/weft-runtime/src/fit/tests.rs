@@ -149,13 +149,18 @@ fn how_experts_are_divided_changes_no_bit() {
 /// weights in turn in long steps, here in those of four tokens and more.
 #[test]
 fn where_an_expert_is_changes_no_bit() {
-    shared_with_cuda("glm-tiny-q4_k_m.gguf", &[3, 13], &[1]);
+    shared_with_cuda("qwen3moe-tiny-q4_k_m.gguf", &[3, 13], &[1]);
 }
 
 #[test]
 #[ignore = "slow"]
 fn where_an_expert_is_changes_no_bit_of_other_models() {
-    for name in ["gpt-oss-tiny-mxfp4.gguf", "gemma4-tiny-q4_0.gguf", "qwen35moe-odd-q4_k_m.gguf"] {
+    for name in [
+        "glm-tiny-q4_k_m.gguf",
+        "gpt-oss-tiny-mxfp4.gguf",
+        "gemma4-tiny-q4_0.gguf",
+        "qwen35moe-odd-q4_k_m.gguf",
+    ] {
         shared_with_cuda(name, &[1, 7, 20], &[0, 1, 2]);
     }
 }
@@ -191,7 +196,7 @@ fn shared_with_cuda(name: &str, chunks: &[usize], thirds: &[usize]) {
 /// A run begins with the experts in slots that the last one used most.
 #[test]
 fn the_next_run_finds_more_experts_in_slots() {
-    let name = "glm-tiny-q4_0.gguf";
+    let name = "glm4moe-tiny-q4_0.gguf";
     let folder = std::env::temp_dir().join(format!("weft-{}-next-run", std::process::id()));
     let options = RuntimeOptions { cache: Some(PackCache::new(folder.join("cache"))), ..options() };
     let run = || {
@@ -285,7 +290,7 @@ fn with_failures(name: &str, opened: Opened) -> (Vec<u32>, usize, Option<SlotUse
 /// A step whose copies fail is an error, and steps after it have the right bits.
 #[test]
 fn an_expert_that_does_not_arrive_changes_no_bit() {
-    let name = "glm-tiny-q4_0.gguf";
+    let name = "glm4moe-tiny-q4_0.gguf";
     let folder = std::env::temp_dir().join(format!("weft-{}-failing", std::process::id()));
     let open = || Emulator::for_test("copies that fail", &folder);
     let Some(device) = open() else { return };

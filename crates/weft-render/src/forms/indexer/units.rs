@@ -1,7 +1,8 @@
 //! `indexer.units`: the choice of the positions that a token attends to, whose scores matrix units compute (CUDA's `mma.m16n8k16`).
 //!
 //! It is [`indexer.lanes`](crate::forms::indexer::lanes) but for the scores. Heads are the rows of a product, so that a single token fills
-//! it, and steps of all sizes add up in the same order. It takes keys of halves, in whole steps of 32 values.
+//! it, and steps of all sizes add up in the same order. It takes keys of halves, in whole steps of 32 values. Prompts of a GLM-5.2 at
+//! 32,768 positions are 1.76 times as fast on an H200 (`bench/runs/2026-11-30-indexer-units.md`).
 
 pub(crate) mod scores;
 
