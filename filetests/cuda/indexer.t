@@ -29,7 +29,7 @@ graph indexer {
   output y = %22
 }
 ---
-// indexer_4x32_6: lanes 256; indexer.lanes reduce 4 upcast 2 chunk 128 spread
+// indexer_4x32_6: lanes 256; indexer.units upcast 2 chunk 128 spread
 struct Args { unsigned int words[16]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -45,10 +45,31 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+static __device__ __forceinline__ void multiply_halves(float& c0, float& c1, float& c2, float& c3,
+  unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int b0, unsigned int b1) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+    : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+#else
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+    : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3) : "r"(a0), "r"(a1), "r"(b0));
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+    : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3) : "r"(a2), "r"(a3), "r"(b1));
+#endif
+}
+
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
   return value;
+}
+
+static __device__ __forceinline__ unsigned int pack_halves(float low, float high) {
+  unsigned short lower, upper;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(lower) : "f"(low));
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(upper) : "f"(high));
+  return (unsigned int)lower | ((unsigned int)upper << 16);
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
@@ -60,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   unsigned int* b3,
   unsigned int* b4
 ) {
-  __shared__ __align__(16) unsigned int pool[132];
+  __shared__ __align__(16) unsigned int pool[544];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -71,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   const auto p5 = args.words[10];
   const auto n2 = args.words[5];
   const auto n5 = args.words[11];
-  // part 0: indexer [T] × 6; indexer.lanes reduce 4 upcast 2 chunk 128 spread; scores
+  // part 0: indexer [T] × 6; indexer.units upcast 2 chunk 128 spread; scores
   const auto own_group = blockIdx.x;
   wait_for_previous();
   launch_next();
@@ -84,212 +105,141 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   const auto chunk_start = own_group * 128u;
   const auto keys_at = chunk_start + 256u;
   if (seen > 6u && chunk_start < seen) {
-    if (lane < 4u) {
-      pool[lane] = b0[p1 + lane];
-    }
+    const auto g = (lane % 32u) / 4u;
+    const auto t = lane % 4u;
     if (lane < 128u) {
-      pool[lane + 4u] = b0[p0 + ((lane / 32u) * 32u + (lane % 32u))];
+      const auto row = lane / 8u;
+      const auto s = lane % 8u;
+      const auto query = min(row, 3u) * 32u;
+      auto largest = 0u;
+      const auto q = (row < 4u ? __uint_as_float(b0[p0 + (query + s * 4u)]) : 0.0f);
+      largest = max(largest, __float_as_uint(q) & 0x7fffffffu);
+      const auto q_2 = (row < 4u ? __uint_as_float((b0 + (p0 + (query + s * 4u)))[1u]) : 0.0f);
+      largest = max(largest, __float_as_uint(q_2) & 0x7fffffffu);
+      const auto q_3 = (row < 4u ? __uint_as_float((b0 + (p0 + (query + s * 4u)))[2u]) : 0.0f);
+      largest = max(largest, __float_as_uint(q_3) & 0x7fffffffu);
+      const auto q_4 = (row < 4u ? __uint_as_float((b0 + (p0 + (query + s * 4u)))[3u]) : 0.0f);
+      largest = max(largest, __float_as_uint(q_4) & 0x7fffffffu);
+      const auto other = __shfl_xor_sync(warp, largest, 1u);
+      const auto both = max(largest, other);
+      const auto other_2 = __shfl_xor_sync(warp, both, 2u);
+      const auto both_2 = max(both, other_2);
+      const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
+      const auto both_3 = max(both_2, other_3);
+      const auto exponent = min(max(both_3 & 0x7f800000u, 0x800000u), 0x7e800000u);
+      const auto shrink = __uint_as_float(0x7f000000u - exponent);
+      const auto to = row * 16u + s * 2u;
+      const auto x = q * shrink;
+      const auto x_2 = q_2 * shrink;
+      const auto halves = pack_halves(x, x_2);
+      pool[to + 32u] = halves;
+      pool[to + 288u] = pack_halves(x - half_to_float(halves & 65535u), x_2 - half_to_float(halves >> 16u));
+      const auto x_3 = q_3 * shrink;
+      const auto x_4 = q_4 * shrink;
+      const auto halves_2 = pack_halves(x_3, x_4);
+      pool[to + 33u] = halves_2;
+      pool[to + 289u] = pack_halves(x_3 - half_to_float(halves_2 & 65535u), x_4 - half_to_float(halves_2 >> 16u));
+      if (s == 0u) {
+        pool[row] = __float_as_uint((row < 4u ? __uint_as_float(b0[p1 + min(row, 3u)]) : 0.0f));
+        pool[row + 16u] = exponent;
+      }
     }
     __syncthreads();
-    const auto share = lane % 4u;
     const auto chunk_end = min(chunk_start + 128u, seen);
-    const auto b = lane / 4u;
-    const auto p = min(chunk_start + b, chunk_end - 1u);
-    const auto row = min(b2[p5 + min(pages_at + (p / 16u), last_page)] * 16u + (p % 16u), last_row) * 32u;
+    const auto first_place = (lane / 32u) * 16u;
+    const auto p = min(chunk_start + first_place + g, chunk_end - 1u);
+    const auto key_at = p2 + (min(b2[p5 + min(pages_at + (p / 16u), last_page)] * 16u + (p % 16u), last_row) * 16u + t * 4u);
     auto total = 0.0f;
-    const auto b_2 = (lane / 4u) + 64u;
-    const auto p_2 = min(chunk_start + b_2, chunk_end - 1u);
-    const auto row_2 = min(b2[p5 + min(pages_at + (p_2 / 16u), last_page)] * 16u + (p_2 % 16u), last_row) * 32u;
     auto total_2 = 0.0f;
-    auto score = 0.0f;
-    auto score_2 = 0.0f;
-    auto score_3 = 0.0f;
-    auto score_4 = 0.0f;
-    auto score_5 = 0.0f;
-    auto score_6 = 0.0f;
-    auto score_7 = 0.0f;
-    auto score_8 = 0.0f;
-    const auto eight = *(const uint4*)&b1[p2 + ((row / 8u) + share) * 4u];
-    const auto key = half_to_float(eight.x);
-    const auto key_2 = half_to_float(eight.x >> 16u);
-    const auto key_3 = half_to_float(eight.y);
-    const auto key_4 = half_to_float(eight.y >> 16u);
-    const auto key_5 = half_to_float(eight.z);
-    const auto key_6 = half_to_float(eight.z >> 16u);
-    const auto key_7 = half_to_float(eight.w);
-    const auto key_8 = half_to_float(eight.w >> 16u);
-    const auto eight_2 = *(const uint4*)&b1[p2 + ((row_2 / 8u) + share) * 4u];
-    const auto key_9 = half_to_float(eight_2.x);
-    const auto key_10 = half_to_float(eight_2.x >> 16u);
-    const auto key_11 = half_to_float(eight_2.y);
-    const auto key_12 = half_to_float(eight_2.y >> 16u);
-    const auto key_13 = half_to_float(eight_2.z);
-    const auto key_14 = half_to_float(eight_2.z >> 16u);
-    const auto key_15 = half_to_float(eight_2.w);
-    const auto key_16 = half_to_float(eight_2.w >> 16u);
-    const auto from_query = share * 8u + 4u;
-    const auto q = *(const uint4*)&pool[from_query];
-    const auto q_2 = *(const uint4*)&pool[from_query + 4u];
-    const auto q_3 = __uint_as_float(q.x);
-    score = fmaf(key, q_3, score);
-    score_2 = fmaf(key_9, q_3, score_2);
-    const auto q_4 = __uint_as_float(q.y);
-    score = fmaf(key_2, q_4, score);
-    score_2 = fmaf(key_10, q_4, score_2);
-    const auto q_5 = __uint_as_float(q.z);
-    score = fmaf(key_3, q_5, score);
-    score_2 = fmaf(key_11, q_5, score_2);
-    const auto q_6 = __uint_as_float(q.w);
-    score = fmaf(key_4, q_6, score);
-    score_2 = fmaf(key_12, q_6, score_2);
-    const auto q_7 = __uint_as_float(q_2.x);
-    score = fmaf(key_5, q_7, score);
-    score_2 = fmaf(key_13, q_7, score_2);
-    const auto q_8 = __uint_as_float(q_2.y);
-    score = fmaf(key_6, q_8, score);
-    score_2 = fmaf(key_14, q_8, score_2);
-    const auto q_9 = __uint_as_float(q_2.z);
-    score = fmaf(key_7, q_9, score);
-    score_2 = fmaf(key_15, q_9, score_2);
-    const auto q_10 = __uint_as_float(q_2.w);
-    score = fmaf(key_8, q_10, score);
-    score_2 = fmaf(key_16, q_10, score_2);
-    const auto q_11 = *(const uint4*)&pool[from_query + 32u];
-    const auto q_12 = *(const uint4*)&pool[from_query + 36u];
-    const auto q_13 = __uint_as_float(q_11.x);
-    score_3 = fmaf(key, q_13, score_3);
-    score_4 = fmaf(key_9, q_13, score_4);
-    const auto q_14 = __uint_as_float(q_11.y);
-    score_3 = fmaf(key_2, q_14, score_3);
-    score_4 = fmaf(key_10, q_14, score_4);
-    const auto q_15 = __uint_as_float(q_11.z);
-    score_3 = fmaf(key_3, q_15, score_3);
-    score_4 = fmaf(key_11, q_15, score_4);
-    const auto q_16 = __uint_as_float(q_11.w);
-    score_3 = fmaf(key_4, q_16, score_3);
-    score_4 = fmaf(key_12, q_16, score_4);
-    const auto q_17 = __uint_as_float(q_12.x);
-    score_3 = fmaf(key_5, q_17, score_3);
-    score_4 = fmaf(key_13, q_17, score_4);
-    const auto q_18 = __uint_as_float(q_12.y);
-    score_3 = fmaf(key_6, q_18, score_3);
-    score_4 = fmaf(key_14, q_18, score_4);
-    const auto q_19 = __uint_as_float(q_12.z);
-    score_3 = fmaf(key_7, q_19, score_3);
-    score_4 = fmaf(key_15, q_19, score_4);
-    const auto q_20 = __uint_as_float(q_12.w);
-    score_3 = fmaf(key_8, q_20, score_3);
-    score_4 = fmaf(key_16, q_20, score_4);
-    const auto q_21 = *(const uint4*)&pool[from_query + 64u];
-    const auto q_22 = *(const uint4*)&pool[from_query + 68u];
-    const auto q_23 = __uint_as_float(q_21.x);
-    score_5 = fmaf(key, q_23, score_5);
-    score_6 = fmaf(key_9, q_23, score_6);
-    const auto q_24 = __uint_as_float(q_21.y);
-    score_5 = fmaf(key_2, q_24, score_5);
-    score_6 = fmaf(key_10, q_24, score_6);
-    const auto q_25 = __uint_as_float(q_21.z);
-    score_5 = fmaf(key_3, q_25, score_5);
-    score_6 = fmaf(key_11, q_25, score_6);
-    const auto q_26 = __uint_as_float(q_21.w);
-    score_5 = fmaf(key_4, q_26, score_5);
-    score_6 = fmaf(key_12, q_26, score_6);
-    const auto q_27 = __uint_as_float(q_22.x);
-    score_5 = fmaf(key_5, q_27, score_5);
-    score_6 = fmaf(key_13, q_27, score_6);
-    const auto q_28 = __uint_as_float(q_22.y);
-    score_5 = fmaf(key_6, q_28, score_5);
-    score_6 = fmaf(key_14, q_28, score_6);
-    const auto q_29 = __uint_as_float(q_22.z);
-    score_5 = fmaf(key_7, q_29, score_5);
-    score_6 = fmaf(key_15, q_29, score_6);
-    const auto q_30 = __uint_as_float(q_22.w);
-    score_5 = fmaf(key_8, q_30, score_5);
-    score_6 = fmaf(key_16, q_30, score_6);
-    const auto q_31 = *(const uint4*)&pool[from_query + 96u];
-    const auto q_32 = *(const uint4*)&pool[from_query + 100u];
-    const auto q_33 = __uint_as_float(q_31.x);
-    score_7 = fmaf(key, q_33, score_7);
-    score_8 = fmaf(key_9, q_33, score_8);
-    const auto q_34 = __uint_as_float(q_31.y);
-    score_7 = fmaf(key_2, q_34, score_7);
-    score_8 = fmaf(key_10, q_34, score_8);
-    const auto q_35 = __uint_as_float(q_31.z);
-    score_7 = fmaf(key_3, q_35, score_7);
-    score_8 = fmaf(key_11, q_35, score_8);
-    const auto q_36 = __uint_as_float(q_31.w);
-    score_7 = fmaf(key_4, q_36, score_7);
-    score_8 = fmaf(key_12, q_36, score_8);
-    const auto q_37 = __uint_as_float(q_32.x);
-    score_7 = fmaf(key_5, q_37, score_7);
-    score_8 = fmaf(key_13, q_37, score_8);
-    const auto q_38 = __uint_as_float(q_32.y);
-    score_7 = fmaf(key_6, q_38, score_7);
-    score_8 = fmaf(key_14, q_38, score_8);
-    const auto q_39 = __uint_as_float(q_32.z);
-    score_7 = fmaf(key_7, q_39, score_7);
-    score_8 = fmaf(key_15, q_39, score_8);
-    const auto q_40 = __uint_as_float(q_32.w);
-    score_7 = fmaf(key_8, q_40, score_7);
-    score_8 = fmaf(key_16, q_40, score_8);
-    const auto weight = __uint_as_float(pool[0u]);
-    const auto other = __shfl_xor_sync(warp, score, 1u);
-    const auto other_2 = __shfl_xor_sync(warp, score_2, 1u);
-    const auto both = score + other;
-    const auto both_2 = score_2 + other_2;
-    const auto other_3 = __shfl_xor_sync(warp, both, 2u);
-    const auto other_4 = __shfl_xor_sync(warp, both_2, 2u);
-    const auto both_3 = both + other_3;
-    const auto both_4 = both_2 + other_4;
-    total = total + weight * max(both_3, 0.0f);
-    total_2 = total_2 + weight * max(both_4, 0.0f);
-    const auto weight_2 = __uint_as_float(pool[1u]);
-    const auto other_5 = __shfl_xor_sync(warp, score_3, 1u);
-    const auto other_6 = __shfl_xor_sync(warp, score_4, 1u);
-    const auto both_5 = score_3 + other_5;
-    const auto both_6 = score_4 + other_6;
-    const auto other_7 = __shfl_xor_sync(warp, both_5, 2u);
-    const auto other_8 = __shfl_xor_sync(warp, both_6, 2u);
-    const auto both_7 = both_5 + other_7;
-    const auto both_8 = both_6 + other_8;
-    total = total + weight_2 * max(both_7, 0.0f);
-    total_2 = total_2 + weight_2 * max(both_8, 0.0f);
-    const auto weight_3 = __uint_as_float(pool[2u]);
-    const auto other_9 = __shfl_xor_sync(warp, score_5, 1u);
-    const auto other_10 = __shfl_xor_sync(warp, score_6, 1u);
-    const auto both_9 = score_5 + other_9;
-    const auto both_10 = score_6 + other_10;
-    const auto other_11 = __shfl_xor_sync(warp, both_9, 2u);
-    const auto other_12 = __shfl_xor_sync(warp, both_10, 2u);
-    const auto both_11 = both_9 + other_11;
-    const auto both_12 = both_10 + other_12;
-    total = total + weight_3 * max(both_11, 0.0f);
-    total_2 = total_2 + weight_3 * max(both_12, 0.0f);
-    const auto weight_4 = __uint_as_float(pool[3u]);
-    const auto other_13 = __shfl_xor_sync(warp, score_7, 1u);
-    const auto other_14 = __shfl_xor_sync(warp, score_8, 1u);
-    const auto both_13 = score_7 + other_13;
-    const auto both_14 = score_8 + other_14;
-    const auto other_15 = __shfl_xor_sync(warp, both_13, 2u);
-    const auto other_16 = __shfl_xor_sync(warp, both_14, 2u);
-    const auto both_15 = both_13 + other_15;
-    const auto both_16 = both_14 + other_16;
-    total = total + weight_4 * max(both_15, 0.0f);
-    total_2 = total_2 + weight_4 * max(both_16, 0.0f);
-    if (share == 0u && chunk_start + b < chunk_end) {
-      const auto bits = __float_as_uint(total);
+    const auto b = first_place + 8u;
+    const auto p_2 = min(chunk_start + b + g, chunk_end - 1u);
+    const auto key_at_2 = p2 + (min(b2[p5 + min(pages_at + (p_2 / 16u), last_page)] * 16u + (p_2 % 16u), last_row) * 16u + t * 4u);
+    auto total_3 = 0.0f;
+    auto total_4 = 0.0f;
+    auto sum = 0.0f;
+    auto sum_2 = 0.0f;
+    auto sum_3 = 0.0f;
+    auto sum_4 = 0.0f;
+    auto sum_5 = 0.0f;
+    auto sum_6 = 0.0f;
+    auto sum_7 = 0.0f;
+    auto sum_8 = 0.0f;
+    const auto key = *(const uint4*)&b1[key_at];
+    const auto key_2 = *(const uint4*)&b1[key_at_2];
+    const auto query_at = g * 16u + t * 4u;
+    const auto q_5 = *(const uint4*)&pool[query_at + 32u];
+    const auto q_6 = *(const uint4*)&pool[query_at + 160u];
+    multiply_halves(sum, sum_2, sum_3, sum_4, q_5.x, q_6.x, q_5.y, q_6.y, key.x, key.y);
+    multiply_halves(sum_5, sum_6, sum_7, sum_8, q_5.x, q_6.x, q_5.y, q_6.y, key_2.x, key_2.y);
+    multiply_halves(sum, sum_2, sum_3, sum_4, q_5.z, q_6.z, q_5.w, q_6.w, key.z, key.w);
+    multiply_halves(sum_5, sum_6, sum_7, sum_8, q_5.z, q_6.z, q_5.w, q_6.w, key_2.z, key_2.w);
+    const auto q_7 = *(const uint4*)&pool[query_at + 288u];
+    const auto q_8 = *(const uint4*)&pool[query_at + 416u];
+    multiply_halves(sum, sum_2, sum_3, sum_4, q_7.x, q_8.x, q_7.y, q_8.y, key.x, key.y);
+    multiply_halves(sum_5, sum_6, sum_7, sum_8, q_7.x, q_8.x, q_7.y, q_8.y, key_2.x, key_2.y);
+    multiply_halves(sum, sum_2, sum_3, sum_4, q_7.z, q_8.z, q_7.w, q_8.w, key.z, key.w);
+    multiply_halves(sum_5, sum_6, sum_7, sum_8, q_7.z, q_8.z, q_7.w, q_8.w, key_2.z, key_2.w);
+    const auto weight = __uint_as_float(pool[g]);
+    const auto factor = __uint_as_float(pool[g + 16u]);
+    total = total + weight * max(sum * factor, 0.0f);
+    total_2 = total_2 + weight * max(sum_2 * factor, 0.0f);
+    total_3 = total_3 + weight * max(sum_5 * factor, 0.0f);
+    total_4 = total_4 + weight * max(sum_6 * factor, 0.0f);
+    const auto head = g + 8u;
+    const auto weight_2 = __uint_as_float(pool[head]);
+    const auto factor_2 = __uint_as_float(pool[head + 16u]);
+    total = total + weight_2 * max(sum_3 * factor_2, 0.0f);
+    total_2 = total_2 + weight_2 * max(sum_4 * factor_2, 0.0f);
+    total_3 = total_3 + weight_2 * max(sum_7 * factor_2, 0.0f);
+    total_4 = total_4 + weight_2 * max(sum_8 * factor_2, 0.0f);
+    const auto other_4 = __shfl_xor_sync(warp, total, 4u);
+    const auto score = total + other_4;
+    const auto other_5 = __shfl_xor_sync(warp, score, 8u);
+    const auto score_2 = score + other_5;
+    const auto other_6 = __shfl_xor_sync(warp, score_2, 16u);
+    const auto score_3 = score_2 + other_6;
+    const auto other_7 = __shfl_xor_sync(warp, total_2, 4u);
+    const auto score_4 = total_2 + other_7;
+    const auto other_8 = __shfl_xor_sync(warp, score_4, 8u);
+    const auto score_5 = score_4 + other_8;
+    const auto other_9 = __shfl_xor_sync(warp, score_5, 16u);
+    const auto score_6 = score_5 + other_9;
+    const auto other_10 = __shfl_xor_sync(warp, total_3, 4u);
+    const auto score_7 = total_3 + other_10;
+    const auto other_11 = __shfl_xor_sync(warp, score_7, 8u);
+    const auto score_8 = score_7 + other_11;
+    const auto other_12 = __shfl_xor_sync(warp, score_8, 16u);
+    const auto score_9 = score_8 + other_12;
+    const auto other_13 = __shfl_xor_sync(warp, total_4, 4u);
+    const auto score_10 = total_4 + other_13;
+    const auto other_14 = __shfl_xor_sync(warp, score_10, 8u);
+    const auto score_11 = score_10 + other_14;
+    const auto other_15 = __shfl_xor_sync(warp, score_11, 16u);
+    const auto score_12 = score_11 + other_15;
+    if (g == 0u && chunk_start + (first_place + t * 2u) < chunk_end) {
+      const auto bits = __float_as_uint(score_3);
       const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
-      b4[keys_at + b] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
+      b4[keys_at + (first_place + t * 2u)] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
     }
-    if (share == 0u && chunk_start + b_2 < chunk_end) {
-      const auto bits_3 = __float_as_uint(total_2);
+    if (g == 0u && chunk_start + (first_place + t * 2u) + 1u < chunk_end) {
+      const auto bits_3 = __float_as_uint(score_6);
       const auto bits_4 = ((bits_3 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_3);
-      b4[keys_at + b_2] = (bits_4 > 0x7fffffffu ? bits_4 ^ 0xffffffffu : bits_4 | 0x80000000u);
+      b4[keys_at + (first_place + t * 2u) + 1u] = (bits_4 > 0x7fffffffu ? bits_4 ^ 0xffffffffu : bits_4 | 0x80000000u);
+    }
+    if (g == 0u && chunk_start + (b + t * 2u) < chunk_end) {
+      const auto bits_5 = __float_as_uint(score_9);
+      const auto bits_6 = ((bits_5 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_5);
+      b4[keys_at + (b + t * 2u)] = (bits_6 > 0x7fffffffu ? bits_6 ^ 0xffffffffu : bits_6 | 0x80000000u);
+    }
+    if (g == 0u && chunk_start + (b + t * 2u) + 1u < chunk_end) {
+      const auto bits_7 = __float_as_uint(score_12);
+      const auto bits_8 = ((bits_7 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits_7);
+      b4[keys_at + (b + t * 2u) + 1u] = (bits_8 > 0x7fffffffu ? bits_8 ^ 0xffffffffu : bits_8 | 0x80000000u);
     }
   }
 }
 
-// indexer_4x32_6: lanes 256; indexer.lanes reduce 4 upcast 2 chunk 128 spread
+// indexer_4x32_6: lanes 256; indexer.units upcast 2 chunk 128 spread
 struct Args { unsigned int words[16]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -322,7 +272,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_indexer_4x32_6(
   const auto p6 = args.words[12];
   const auto n2 = args.words[5];
   const auto n5 = args.words[11];
-  // part 0: indexer [T] × 6; indexer.lanes reduce 4 upcast 2 chunk 128 spread; chosen
+  // part 0: indexer [T] × 6; indexer.units upcast 2 chunk 128 spread; chosen
   const auto own_group = blockIdx.x;
   wait_for_previous();
   launch_next();

@@ -70,8 +70,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       pool[lane + 4u] = b0[p0 + ((lane / 32u) * 32u + (lane % 32u))];
     }
     workgroupBarrier();
-    let share = lane % 8u;
     let chunk_end = min(chunk_start + 64u, seen);
+    let share = lane % 8u;
     let b = lane / 8u;
     let p = min(chunk_start + b, chunk_end - 1u);
     let row = min(b2[p5 + min(pages_at + (p / 16u), last_page)] * 16u + (p % 16u), last_row) * 32u;
