@@ -21,6 +21,8 @@ pub(crate) mod dot {
 pub(crate) mod indexer {
     pub(crate) mod choice;
     pub(crate) mod choose;
+    pub(crate) mod chunk;
+    pub(crate) mod found;
     pub(crate) mod keys;
     pub(crate) mod lanes;
     pub(crate) mod memory;

@@ -1,8 +1,8 @@
 //! Sets streamed text for a terminal: lines break between words, and Markdown and code get light styles.
 //!
-//! A word appears once it is complete, since only then is it known on which line it belongs. Text within fences and tables is
-//! not wrapped; a table appears once it is complete, since only then are the widths of its columns known. Marks are left out
-//! where a style or a sign shows instead.
+//! A word appears once it is complete, since only then is it known on which line it belongs, or once it is longer than a line. Text
+//! within fences and tables is not wrapped; a table appears once it is complete, since only then are the widths of its columns known.
+//! Marks are left out where a style or a sign shows instead.
 
 mod code;
 mod inline;
@@ -25,6 +25,8 @@ pub(crate) struct Typesetter {
     held: String,
     /// The word that is not yet shown, and the spaces before it.
     word: Vec<(Style, char)>,
+    /// Whether the word's beginning is shown, because it is longer than a line.
+    split: bool,
     spaces: usize,
     /// Where the next character goes.
     column: usize,
@@ -76,6 +78,7 @@ impl Typesetter {
             base,
             held: String::new(),
             word: Vec::new(),
+            split: false,
             spaces: 0,
             column: 0,
             line: String::new(),
@@ -341,15 +344,20 @@ impl Typesetter {
         self.before = c;
         if c == ' ' || c == '\t' {
             self.flush_to(limit, out);
+            self.split = false;
             self.spaces += if c == ' ' { 1 } else { 4 };
             return;
         }
         let style = self.style();
         self.word.push((style, c));
         // Lines break after every wide character, and after a hyphen within a word.
-        let wide = c.width() == Some(2);
-        if wide || c == '-' && self.word.len() > 1 {
+        let ends = c.width() == Some(2) || c == '-' && (self.split || self.word.len() > 1);
+        self.split |= limit.is_some_and(|limit| self.word.len() > limit);
+        if ends || self.split {
             self.flush_to(limit, out);
+        }
+        if ends {
+            self.split = false;
         }
     }
 
@@ -369,7 +377,9 @@ impl Typesetter {
         let limit = limit.filter(|_| !self.line.trim_start().starts_with('|'));
         let indent = limit.map_or(0, |limit| self.indent().min(limit / 2));
         let begin = indent + 2 * self.quotes;
-        if limit.is_some_and(|limit| self.column > begin && self.column + spaces + width > limit) {
+        let fits = limit.is_none_or(|limit| self.column <= begin || self.column + spaces + width <= limit);
+        // The first part of a word that is longer than a line begins on the next one, and the others go on.
+        if !fits && (!self.split || width > 1 || spaces > 0) {
             self.break_line(indent, out);
         } else {
             // Spaces at a line's beginning have the style of no word.
@@ -411,6 +421,7 @@ impl Typesetter {
 
     fn end_line(&mut self, limit: Option<usize>, out: &mut String) {
         self.flush_to(limit, out);
+        self.split = false;
         self.show(Style::Plain, out);
         out.push('\n');
         self.spaces = 0;

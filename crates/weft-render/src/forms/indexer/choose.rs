@@ -6,9 +6,8 @@
 use weft_kern::{Format, Indexer, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
-use crate::forms::checks::Candidate;
 use crate::forms::indexer::memory::{HELD, slice};
-use crate::forms::indexer::{keys, units};
+use crate::forms::indexer::units;
 use crate::gpu::Gpu;
 use crate::split::{PLAIN, Split, WARP, below, number};
 
@@ -70,32 +69,6 @@ pub(crate) fn split(
         matrix,
         ..PLAIN
     }
-}
-
-/// Checks the division of a chunk, and what is done with its scores.
-///
-/// # Errors
-/// The rule that is broken.
-pub(crate) fn check(of: &Candidate<'_>, split: &Split) -> Result<(), String> {
-    if split.narrow && !split.spread {
-        return Err("candidates are those of chunks that have their own workgroups: add `spread`".into());
-    }
-    let all = split.across(of.lanes) * split.upcast;
-    if split.chunk != all || !all.is_multiple_of(keys::AHEAD) {
-        return Err(format!(
-            "lanes score {all} positions at once: a chunk must have as many, and a multiple of {}",
-            keys::AHEAD
-        ));
-    }
-    Ok(())
-}
-
-/// The tuner's neighbours: more or fewer positions at a time, and choices narrowed or not.
-pub(crate) fn neighbours(split: &Split) -> Vec<Split> {
-    let with = |upcast| Split { upcast, chunk: split.chunk / split.upcast * upcast, ..*split };
-    let fewer = split.upcast.is_multiple_of(2).then(|| with(split.upcast / 2));
-    let narrow = split.spread.then_some(Split { narrow: !split.narrow, ..*split });
-    [with(2 * split.upcast)].into_iter().chain(fewer).chain(narrow).collect()
 }
 
 /// Lanes that can exchange their shares of a score: a power of two.

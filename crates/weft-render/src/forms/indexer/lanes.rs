@@ -1,11 +1,11 @@
 //! `indexer.lanes`: the choice of the positions that a token attends to, by the scores of a few small heads. It takes any sizes.
 //!
 //! Lanes share scores of positions ([`scores`]), which go to scratch memory. One workgroup for a token then finds its highest scores
-//! without sorting ([`choice`](super::choice)). With `spread`, which short steps have, each chunk of positions has a workgroup, and a second shader
-//! chooses. With `narrow`, which the shortest have for long contexts, a shader between these has a workgroup for each slice of the
-//! positions, and lists the few that can be chosen ([`narrow`](super::narrow)). Otherwise a workgroup does all for one token after another, so that
-//! scratch memory does not grow with the step. A token that sees no more positions than are chosen gets all of them, and nothing is
-//! scored.
+//! without sorting ([`choice`](super::choice)). With `spread`, which short steps have, each chunk of positions has a workgroup, and a
+//! second shader chooses. With `narrow`, which the shortest have for long contexts, a shader between these has a workgroup for each slice
+//! of the positions, and lists the few that can be chosen ([`narrow`](super::narrow)). Otherwise a workgroup does all for one token after
+//! another, so that scratch memory does not grow with the step. A token that sees no more positions than are chosen gets all of them, and
+//! nothing is scored.
 //!
 //! Replies of a GLM-5.2 keep 74 % of their speed at 32,768 positions on an H200, where they kept 66 % before choices were narrowed
 //! (`bench/runs/2026-11-30-indexer-workgroups.md`).
@@ -15,7 +15,7 @@ pub(crate) mod scores;
 use weft_kern::Part;
 
 use crate::forms::checks::{self, Candidate};
-use crate::forms::indexer::choose;
+use crate::forms::indexer::{choose, chunk};
 use crate::forms::questions::Questions;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split, number};
@@ -61,11 +61,11 @@ impl Questions for IndexerLanes {
         if reduce > most {
             return Err(format!("at most {most} lanes can exchange their shares of a score"));
         }
-        choose::check(of, &self.split(of.part))
+        chunk::check(of, &self.split(of.part))
     }
 
     fn neighbours(&self, part: &Part, _rows: usize) -> Vec<Split> {
-        choose::neighbours(&self.split(part))
+        chunk::neighbours(&self.split(part))
     }
 
     /// There is no smaller variant: its memory depends on the number of chosen positions, and on lanes.

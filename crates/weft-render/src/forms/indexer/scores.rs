@@ -3,6 +3,7 @@
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
+use crate::forms::indexer::found::{Found, Scored};
 use crate::forms::indexer::lanes::scores::Lanes;
 use crate::forms::indexer::token::Token;
 use crate::forms::indexer::units::scores::Units;
@@ -23,22 +24,6 @@ pub(super) struct To<'a> {
     pub(super) at: &'a Expr,
     /// The word of the largest key of the first block, if the largest of each are stored.
     pub(super) tops: Option<&'a Expr>,
-}
-
-/// A score that a lane has.
-pub(super) struct Scored {
-    /// The position's place in the chunk.
-    pub(super) place: Expr,
-    pub(super) score: Expr,
-}
-
-/// The scores of a chunk.
-pub(super) struct Found {
-    /// Whether the lane stores its scores, which other lanes have, too.
-    pub(super) stores: Expr,
-    /// Masks of the numbers of a subgroup's lanes with other scores.
-    pub(super) masks: Vec<u32>,
-    pub(super) scored: Vec<Scored>,
 }
 
 impl Scores {

@@ -11,7 +11,7 @@ use weft_quant::GgmlType;
 
 use crate::forms::attend::units::UNIT;
 use crate::forms::checks::{self, Candidate};
-use crate::forms::indexer::choose;
+use crate::forms::indexer::chunk;
 use crate::forms::questions::Questions;
 use crate::forms::words::form;
 use crate::gpu::Gpu;
@@ -76,10 +76,10 @@ impl Questions for IndexerUnits {
         if !of.lanes.is_multiple_of(WARP) {
             return Err(format!("{} lanes are not whole warps", of.lanes));
         }
-        choose::check(of, &self.split(of.part))
+        chunk::check(of, &self.split(of.part))
     }
 
     fn neighbours(&self, part: &Part, _rows: usize) -> Vec<Split> {
-        choose::neighbours(&self.split(part))
+        chunk::neighbours(&self.split(part))
     }
 }

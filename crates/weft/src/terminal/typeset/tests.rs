@@ -34,6 +34,22 @@ fn styles(text: &str) -> String {
 }
 
 #[test]
+fn a_word_longer_than_a_line_appears_as_it_comes() {
+    let mut typesetter = Typesetter::new(true, Style::Plain);
+    let mut shown = typesetter.push("so ", Some(17));
+    for pushed in 1..=100 {
+        shown += &typesetter.push("a", Some(17));
+        // It may still be a word that fits.
+        let expected = if pushed > 16 { pushed } else { 0 };
+        assert_eq!(seen(&shown).matches('a').count(), expected);
+    }
+    shown += &typesetter.push(" b", Some(17));
+    shown += &typesetter.finish(Some(17));
+    let lines = format!("{}\n", "a".repeat(16)).repeat(6);
+    assert_eq!(seen(&shown), format!("so\n{lines}aaaa b\n"));
+}
+
+#[test]
 fn lines_break_between_words() {
     for (text, columns, expected) in [
         ("The quick brown fox jumps", 17, "The quick brown\nfox jumps\n"),

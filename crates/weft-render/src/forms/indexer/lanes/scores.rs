@@ -7,7 +7,7 @@
 use weft_shader::expr::{Expr, Fun};
 
 use crate::forms::attend::lanes::state::State;
-use crate::forms::indexer::scores::{Found, Scored};
+use crate::forms::indexer::found::{Found, Scored};
 use crate::forms::indexer::token::Token;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::writer::Writer;
