@@ -352,7 +352,8 @@ impl Typesetter {
         self.word.push((style, c));
         // Lines break after every wide character, and after a hyphen within a word.
         let ends = c.width() == Some(2) || c == '-' && (self.split || self.word.len() > 1);
-        self.split |= limit.is_some_and(|limit| self.word.len() > limit);
+        // Where no lines are broken, nothing has to wait.
+        self.split |= limit.is_none_or(|limit| self.word.len() > limit);
         if ends || self.split {
             self.flush_to(limit, out);
         }
@@ -381,7 +382,7 @@ impl Typesetter {
         // The first part of a word that is longer than a line begins on the next one, and the others go on.
         if !fits && (!self.split || width > 1 || spaces > 0) {
             self.break_line(indent, out);
-        } else {
+        } else if spaces > 0 {
             // Spaces at a line's beginning have the style of no word.
             self.show(self.base, out);
             out.extend(std::iter::repeat_n(' ', spaces));
