@@ -56,7 +56,7 @@ mod cooperative {
             wild_positions,
         }
         many {
-            of_one_matrix_or_one_per_head,
+            #[ignore = "slow"] of_one_matrix_or_one_per_head,
             of_picked_matrices,
             of_sums_over_experts,
             of_uneven_shares,
