@@ -194,6 +194,9 @@ pub fn any_scores(device: &mut dyn Device) {
             check(device, &floats(&mut random, ty, Shape { heads, k_len, most, pool: 1 }, &sequences));
         }
     }
+    // Longer keys than matrix units take.
+    let shape = Shape { heads: 3, k_len: 512, most: 20, pool: 1 };
+    check(device, &floats(&mut random, GgmlType::F16, shape, &[300..301, 40..41]));
     // The sizes of GLM-5 and DeepSeek-V3.2.
     for heads in [32, 64] {
         let shape = Shape { heads, k_len: 128, most: 2048, pool: 1 };

@@ -9,8 +9,17 @@ use weft_engine::inspect::{Batch, Runner, StepShape};
 use weft_engine::{EngineOptions, Model};
 use weft_quant::GgmlType;
 
-/// CUDA texts are as accurate as the CPU, and give the same bits in steps of any size.
+/// Sizes of steps, each with the number of tokens that are computed in them.
+type Steps = [(usize, usize); 5];
+const FEW: Steps = [(11, 22), (7, 21), (3, 9), (2, 6), (1, 20)];
+const MANY: Steps = [(11, 33), (7, 64), (3, 36), (2, 32), (1, 32)];
+
 fn check(name: &str, kv: GgmlType) {
+    check_in(name, kv, &FEW);
+}
+
+/// CUDA texts are as accurate as the CPU, and give the same bits in steps of any size.
+fn check_in(name: &str, kv: GgmlType, steps: &Steps) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
     let Some(emulator) = Emulator::for_test(name, &folder) else { return };
     let fixture = Fixture::load(name);
@@ -29,7 +38,7 @@ fn check(name: &str, kv: GgmlType) {
     let most = if kv == GgmlType::Q8_0 { 2.0 } else { 1.2 };
     assert!(kl <= most * int8, "{name}: {kl}");
     let first = bits(&logits);
-    for (chunk, count) in [(11, 22), (7, 21), (3, 9), (2, 6), (1, 20)] {
+    for &(chunk, count) in steps {
         let logits = all_logits(&mut runner, &tokens[..count], chunk);
         assert!(first[..logits.len()] == bits(&logits), "{name}: {chunk} at once give other bits than 64");
     }
@@ -80,17 +89,46 @@ fn a_dense_model_with_an_8_bit_cache() {
     check("llama-tiny-q6_k", GgmlType::Q8_0);
 }
 
+#[test]
+#[ignore = "slow"]
+fn steps_of_more_tokens() {
+    for (name, kv) in [
+        ("glm-tiny-q4_k_m", GgmlType::F16),
+        ("deepseek32-tiny-q4_0", GgmlType::F16),
+        ("glm-dsa-tiny-q4_0", GgmlType::BF16),
+        ("glm5-next-tiny-q4_0", GgmlType::F16),
+        ("qwen3moe-tiny-q4_k_m", GgmlType::BF16),
+        ("gpt-oss-odd-q4_0", GgmlType::F16),
+        ("gemma3-odd-q8_0", GgmlType::F16),
+        ("qwen35moe-odd-q4_k_m", GgmlType::F16),
+        ("llama-tiny-q6_k", GgmlType::Q8_0),
+    ] {
+        check_in(name, kv, &MANY);
+    }
+}
+
 /// A token in a short context has programs of its own, in which attention has other texts. Bits are the same before, at and after their
 /// last positions.
 #[test]
 fn programs_for_short_contexts() {
+    short_contexts("glm4moe-tiny-q4_0");
+}
+
+/// The same with latent attention.
+#[test]
+#[ignore = "slow"]
+fn programs_for_short_contexts_with_latent_attention() {
+    short_contexts("glm-tiny-q4_0");
+}
+
+fn short_contexts(name: &str) {
     // One chunk of 64 positions; and of six multiprocessors, each two have a chunk.
     const SHORT: usize = 64;
     const NEAR: usize = 192;
     const STEP: usize = 15;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
     let Some(emulator) = Emulator::small_for_test("short contexts", &folder, 6) else { return };
-    let fixture = Fixture::load("glm4moe-tiny-q4_0");
+    let fixture = Fixture::load(name);
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
     let options = EngineOptions::default().context(3 * NEAR).batch(STEP);
     let mut runner =

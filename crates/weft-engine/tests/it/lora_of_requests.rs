@@ -163,7 +163,17 @@ fn bits_do_not_depend_on_the_adapters_of_other_sequences_on_a_gpu() {
 
 #[test]
 fn bits_do_not_depend_on_the_adapters_of_other_sequences_in_cuda_texts() {
-    let apart = apart("emulator", MODELS[1]);
+    in_cuda_texts("emulator", &[7]);
+}
+
+#[test]
+#[ignore = "slow"]
+fn bits_in_cuda_texts_do_not_depend_on_them_in_steps_of_other_lengths() {
+    in_cuda_texts("emulator in other steps", &[1, 16]);
+}
+
+fn in_cuda_texts(test: &str, chunks: &[usize]) {
+    let apart = apart(test, MODELS[1]);
     let fixture = &apart[0].fixture;
     let emulator = || Emulator::for_test("lora", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator"));
     let load = |options: EngineOptions| {
@@ -173,7 +183,7 @@ fn bits_do_not_depend_on_the_adapters_of_other_sequences_in_cuda_texts() {
     };
     let Some(mut base) = load(EngineOptions::default()) else { return };
     let base = all_logits(&mut base, &fixture.tokens, 64);
-    mixed((MODELS[1], fixture), &base, &[7], || load(options(&apart)).unwrap());
+    mixed((MODELS[1], fixture), &base, chunks, || load(options(&apart)).unwrap());
 }
 
 fn greedy(prompt: &[u32]) -> Request {

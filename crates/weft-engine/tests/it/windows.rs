@@ -72,6 +72,17 @@ fn the_cache_of_layers_with_a_window_is_smaller() {
 
 #[test]
 fn bits_are_those_of_a_whole_cache() {
+    compared(&[(1, &[1, 16]), (3, &[7])]);
+}
+
+#[test]
+#[ignore = "slow"]
+fn bits_are_those_of_a_whole_cache_with_any_threads_and_chunks() {
+    compared(&[1, 3].map(|threads| (threads, &[1, 7, 16][..])));
+}
+
+/// Compares the bits of models with windows on numbers of threads, each in chunks of some lengths.
+fn compared(ways: &[(usize, &[usize])]) {
     let folder = Folder::new("windows");
     let mut paths: Vec<PathBuf> = FIXTURES.iter().map(|name| Fixture::load(name).path).collect();
     // Windows of one position, of a whole page, and of more.
@@ -83,7 +94,7 @@ fn bits_are_those_of_a_whole_cache() {
         let vocab = whole.model().graph().config.vocab;
         let tokens = random(vocab, CONTEXT, 1);
         let expected = bits(&all_logits(&mut whole, &tokens, 16));
-        for (threads, chunks) in [(1, &[1, 16][..]), (3, &[7])] {
+        for &(threads, chunks) in ways {
             let mut runner = load(&path, options(true).threads(threads));
             for chunk in chunks {
                 let found = bits(&all_logits(&mut runner, &tokens, *chunk));

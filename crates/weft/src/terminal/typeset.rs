@@ -353,13 +353,11 @@ impl Typesetter {
         // Lines break after every wide character, and after a hyphen within a word.
         let ends = c.width() == Some(2) || c == '-' && (self.split || self.word.len() > 1);
         // Where no lines are broken, nothing has to wait.
-        self.split |= limit.is_none_or(|limit| self.word.len() > limit);
-        if ends || self.split {
+        let long = self.split || limit.is_none_or(|limit| self.word.len() > limit);
+        if ends || long {
             self.flush_to(limit, out);
         }
-        if ends {
-            self.split = false;
-        }
+        self.split = long && !ends;
     }
 
     fn flush(&mut self, columns: Option<usize>, out: &mut String) {
@@ -379,8 +377,8 @@ impl Typesetter {
         let indent = limit.map_or(0, |limit| self.indent().min(limit / 2));
         let begin = indent + 2 * self.quotes;
         let fits = limit.is_none_or(|limit| self.column <= begin || self.column + spaces + width <= limit);
-        // The first part of a word that is longer than a line begins on the next one, and the others go on.
-        if !fits && (!self.split || width > 1 || spaces > 0) {
+        // Further parts of a word that is longer than a line go on where the last one ended.
+        if !fits && !self.split {
             self.break_line(indent, out);
         } else if spaces > 0 {
             // Spaces at a line's beginning have the style of no word.

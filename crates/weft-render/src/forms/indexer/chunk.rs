@@ -1,4 +1,4 @@
-//! The division of a chunk of positions, and what is done with its scores: which numbers are legal, and which a tuner tries.
+//! The division of a chunk of positions and of heads: which numbers are legal, and which a tuner tries.
 
 use crate::forms::checks::Candidate;
 use crate::forms::indexer::keys;
@@ -28,4 +28,9 @@ pub(crate) fn neighbours(split: &Split) -> Vec<Split> {
     let fewer = split.upcast.is_multiple_of(2).then(|| with(split.upcast / 2));
     let narrow = split.spread.then_some(Split { narrow: !split.narrow, ..*split });
     [with(2 * split.upcast)].into_iter().chain(fewer).chain(narrow).collect()
+}
+
+/// The largest divisor of `n` that is at most `most`.
+pub(super) fn divisor(n: u32, most: u32) -> u32 {
+    (1..=most.min(n)).rev().find(|d| n.is_multiple_of(*d)).unwrap_or(1)
 }

@@ -1,7 +1,7 @@
 //! `indexer.units`: the choice of the positions that a token attends to, whose scores matrix units compute (CUDA's `mma.m16n8k16`).
 //!
 //! It is [`indexer.lanes`](crate::forms::indexer::lanes) but for the scores. Heads are the rows of a product, so that a single token fills
-//! it, and steps of all sizes add up in the same order. It takes keys of halves, in whole steps of 32 values. Prompts of a GLM-5.2 at
+//! it, and steps of all sizes add up in the same order. It takes keys of up to 256 halves, in whole steps of 32. Prompts of a GLM-5.2 at
 //! 32,768 positions are 1.76 times as fast on an H200 (`bench/runs/2026-11-30-indexer-units.md`).
 
 pub(crate) mod scores;
@@ -21,6 +21,9 @@ use crate::split::{PLAIN, Split, WARP, number};
 pub(crate) const STEP: u32 = 32;
 pub(crate) const SHARES: u32 = 4;
 
+/// The most values of a key. With more, the queries of sixteen heads would take more than 16 KiB of workgroup memory.
+const MOST_VALUES: usize = 256;
+
 /// Whether matrix units can score positions.
 pub(crate) fn suits(kernel: &Kernel, indexer: &Indexer, gpu: &Gpu) -> bool {
     let Indexer { q, k, k_len, pool, .. } = indexer;
@@ -33,6 +36,7 @@ pub(crate) fn suits(kernel: &Kernel, indexer: &Indexer, gpu: &Gpu) -> bool {
         && *pool > 0
         && whole
         && k_len.is_multiple_of(STEP as usize)
+        && *k_len <= MOST_VALUES
 }
 
 form! {

@@ -7,6 +7,7 @@
 use weft_shader::expr::{Expr, Fun};
 
 use crate::forms::attend::lanes::state::State;
+use crate::forms::indexer::chunk::divisor;
 use crate::forms::indexer::found::{Found, Scored};
 use crate::forms::indexer::token::Token;
 use crate::lower::reduce::{self, Fold};
@@ -94,8 +95,7 @@ impl Lanes {
         })
     }
 
-    /// Scores the positions of the chunk from `start` to `end`. Returns the condition of lanes that store their scores, the masks by which
-    /// the others of a subgroup differ, and a lane's scores.
+    /// Scores the positions of the chunk from `start` to `end`.
     pub(in crate::forms::indexer) fn chunk(
         &self,
         w: &mut Writer<'_>,
@@ -179,9 +179,4 @@ impl Lanes {
         }
         Ok(())
     }
-}
-
-/// The largest divisor of `n` that is at most `most`.
-pub(in crate::forms::indexer) fn divisor(n: u32, most: u32) -> u32 {
-    (1..=most.min(n)).rev().find(|d| n.is_multiple_of(*d)).unwrap_or(1)
 }

@@ -12,8 +12,8 @@ use weft_shader::stmt::Stmt;
 use crate::forms::attend::units::division::HALF;
 use crate::forms::attend::units::scores::power_of_two;
 use crate::forms::attend::units::{SEEKERS, UNIT, UNIT_WORDS};
+use crate::forms::indexer::chunk::divisor;
 use crate::forms::indexer::found::{Found, Scored};
-use crate::forms::indexer::lanes::scores::divisor;
 use crate::forms::indexer::token::Token;
 use crate::forms::indexer::units::{SHARES, STEP};
 use crate::lower::reduce::{self, Fold};
@@ -27,7 +27,7 @@ const MOST_GROUPS: u32 = 2;
 /// The words of a step in a row of halves.
 const STEP_WORDS: u32 = STEP / 2;
 
-/// The division of heads, and offsets in workgroup memory.
+/// Scores on matrix units: the division of heads, and offsets in workgroup memory.
 pub(in crate::forms::indexer) struct Units {
     /// The parameter that holds keys, where keys begin in its rows, and the words of a row.
     keys: ParamId,
