@@ -124,8 +124,8 @@ fn fusion_changes_no_bit_of_any_fixture() {
     switched(|_| true, &[1, 512]);
 }
 
-/// Switches decisions where a fixture is chosen; `alone` are the chunks where one is switched by itself.
-fn switched(chosen: fn(&str) -> bool, alone: &[usize]) {
+/// Switches decisions where a fixture is chosen; `chunks_alone` are those where one is switched by itself.
+fn switched(chosen: fn(&str) -> bool, chunks_alone: &[usize]) {
     let taken: Vec<_> = decisions().filter(|d| d.default != Mode::Off).collect();
     let together = [Mode::Off, Mode::On].map(|mode| taken.iter().map(|d| (*d, mode)).collect());
     let alone = taken.iter().map(|d| vec![(*d, Mode::Off)]);
@@ -143,7 +143,7 @@ fn switched(chosen: fn(&str) -> bool, alone: &[usize]) {
                     same.remove(decision.name);
                 }
                 runner.use_plans(plans).unwrap();
-                for chunk in if set.len() > 1 { &[1, 512] } else { alone } {
+                for chunk in if set.len() > 1 { &[1, 512][..] } else { chunks_alone } {
                     let found = bits(&all_logits(&mut runner, &fixture.tokens, *chunk));
                     assert!(found == bits(&usual(&fixture)), "{name}: {set:?}, chunks of {chunk}");
                 }
